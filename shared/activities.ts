@@ -1,0 +1,164 @@
+// What the Workflow asks of Activities: the names on the wire, their inputs and results. Histories outlive code, so
+// names stay and fields are only added.
+import type { AgentSpec, SpecServer } from './agent-spec.ts';
+import type { CatalogFacts, ToolEffect, ToolTag } from './catalog.ts';
+import type { BlockFacts, FileFacts, ModelUsage, ResultFacts } from './facts.ts';
+import type { BlobRef } from './file-store.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import type { ToolOutcome, UserMessage } from './messages.ts';
+import type { Placement, PlacementRule } from './placement.ts';
+
+/** Which turn an Activity works for. */
+export interface TurnIdentity {
+  readonly workflowId: string;
+  readonly session: string;
+  /** The turn's ordinal in its chain, from 1. */
+  readonly turn: number;
+}
+
+/** What stays the same for all model calls of a turn; written into the transcript by its first model call. */
+export interface TurnFrame {
+  readonly agent: string;
+  readonly model: AgentSpec['model'];
+  readonly instructions: string;
+  readonly responseFormat: AgentSpec['response_format'];
+  readonly catalog: BlobRef;
+}
+
+/** Where a turn goes on from: the end of an earlier one. */
+export interface ContinueFrom {
+  readonly workflowId: string;
+  readonly session: string;
+  readonly turn: number;
+  readonly head: BlobRef;
+}
+
+/** One result as the step commits it: the decision, and references to what is staged. */
+export interface CommittedResult {
+  readonly callKey: string;
+  readonly callId: string;
+  readonly name: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly outcome: ToolOutcome;
+  readonly placement: Placement;
+  readonly rule: PlacementRule;
+  /** What stands in context: text itself (a pointer, or what was too small to stage) or a blob. */
+  readonly context: { readonly text: string } | { readonly blob: BlobRef };
+  /** Images that follow, while inline. */
+  readonly images: readonly FileFacts[];
+  /** Files to pin: the payload where it was placed in a file, and all further blocks. */
+  readonly file?: FileFacts;
+  readonly blocks: readonly BlockFacts[];
+  readonly written: readonly FileFacts[];
+}
+
+/** The commit of a step: its decisions as data. */
+export interface StepCommit {
+  readonly step: number;
+  readonly results: readonly CommittedResult[];
+}
+
+/** Input of `longshoreListTools`. */
+export interface ListToolsInput {
+  readonly turn: TurnIdentity;
+  readonly servers: readonly SpecServer[];
+}
+
+/** Input of `longshoreCallModel`: the transcript's head and what is new since. */
+export interface CallModelInput {
+  readonly turn: TurnIdentity;
+  readonly step: number;
+  readonly head: BlobRef | null;
+  /** On a turn's first model call. */
+  readonly frame?: TurnFrame;
+  readonly continueFrom?: ContinueFrom;
+  /** User messages to add. */
+  readonly messages: readonly UserMessage[];
+  /** The step before this one, to be committed first. */
+  readonly commit?: StepCommit;
+}
+
+/** A tool call as the model asked for it, with what policy needs to know. */
+export interface ProposedCall {
+  readonly callKey: string;
+  readonly callId: string;
+  /** The name the model used. */
+  readonly name: string;
+  readonly server: string;
+  readonly tool: string;
+  /** Inline while small; else by reference. */
+  readonly arguments: JsonObject | { readonly $ref: BlobRef };
+  readonly argumentsDigest: string;
+  readonly schemaHash: string;
+  readonly tags: readonly ToolTag[];
+  readonly effect: ToolEffect;
+  /** Why the call cannot be made: the text the model gets as the result. */
+  readonly fault?: { readonly type: 'unknown-tool' | 'bad-arguments'; readonly text: string; readonly tokens: number };
+}
+
+/** Result of `longshoreCallModel`. */
+export interface CallModelResult {
+  readonly head: BlobRef;
+  /** The answer's text; by reference above 128 KiB. */
+  readonly text: string | { readonly $ref: BlobRef };
+  readonly toolCalls: readonly ProposedCall[];
+  readonly finishReason: string;
+  readonly modelName: string;
+  readonly usage: ModelUsage;
+  /** US dollars by the configured prices; absent where no price is configured. */
+  readonly costUsd?: number;
+  /** Tokens of the whole request, by our count. */
+  readonly sentTokens: number;
+  readonly attempts: number;
+  readonly durationMs: number;
+  /** Digest of the decisions in `commit` as they were received; absent without a commit. */
+  readonly decisionsDigest?: string;
+}
+
+/** Input of `longshoreCallTool`. */
+export interface CallToolInput {
+  readonly turn: TurnIdentity;
+  readonly callKey: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly arguments: JsonObject | { readonly $ref: BlobRef };
+  readonly schemaHash: string;
+  readonly effect: ToolEffect;
+  /** Raised by a person's retry. @default 0 */
+  readonly generation: number;
+  readonly perResultTokens: number;
+  readonly previewCharacters: number;
+  readonly imageTokens: number;
+}
+
+/** Input of `longshoreCommitStep`: what the next model call would have done in passing. */
+export interface CommitStepInput {
+  readonly turn: TurnIdentity;
+  readonly head: BlobRef | null;
+  readonly frame?: TurnFrame;
+  readonly continueFrom?: ContinueFrom;
+  readonly messages: readonly UserMessage[];
+  readonly commit?: StepCommit;
+  /** How the turn ended, when it did. */
+  readonly ended?: string;
+}
+
+/** Result of `longshoreCommitStep`. */
+export interface CommitStepResult {
+  readonly head: BlobRef | null;
+  readonly decisionsDigest?: string;
+}
+
+/** The Activities of a turn, by their names on the wire. */
+export interface LongshoreActivities {
+  longshoreListTools(input: ListToolsInput): Promise<CatalogFacts>;
+  longshoreCallModel(input: CallModelInput): Promise<CallModelResult>;
+  longshoreCallTool(input: CallToolInput): Promise<ResultFacts>;
+  longshoreCommitStep(input: CommitStepInput): Promise<CommitStepResult>;
+}
+
+/** What the digest of a step's decisions covers: what was decided for which call, and nothing else. */
+export function decisionsOf(commit: StepCommit): JsonValue {
+  return commit.results.map(({ callKey, outcome, placement, rule }) => [callKey, outcome, placement, rule]);
+}

@@ -1,0 +1,52 @@
+// The catalog of a turn: what the servers offer, after the spec's selection, under the names the model uses.
+import type { BlobRef } from './file-store.ts';
+import type { JsonObject } from './json.ts';
+
+/** What a call may do, by its annotations: it decides what may be sent again. Source: architecture D11. */
+export type ToolEffect = 'read' | 'idempotent' | 'write';
+
+/** Tags of the parity page. */
+export type ToolTag = '@read-only' | '@write' | '@destructive';
+
+/** One tool that the agent may call. */
+export interface CatalogTool {
+  /** Towards the model: at most 64 of `[A-Za-z0-9_-]`, unique in the catalog. */
+  readonly exposedName: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly tags: readonly ToolTag[];
+  readonly effect: ToolEffect;
+  /** Digest of the input schema. */
+  readonly schemaHash: string;
+}
+
+/** What is known of one server in this turn. */
+export interface CatalogServer {
+  readonly name: string;
+  readonly description?: string;
+  readonly toolCount: number;
+  /** A call's deadline as configured. */
+  readonly timeoutMs: number;
+  /** Set when the server could not be asked: what to tell the model. */
+  readonly unavailable?: string;
+  readonly problems: readonly { readonly tool: string; readonly problem: string }[];
+}
+
+/** The catalog as stored: sorted by exposed name, so that its hash is that of its content. */
+export interface Catalog {
+  readonly version: 1;
+  readonly servers: readonly CatalogServer[];
+  readonly tools: readonly CatalogTool[];
+}
+
+/** What stands in history of a catalog. */
+export interface CatalogFacts {
+  readonly ref: BlobRef;
+  readonly servers: readonly CatalogServer[];
+  readonly toolCount: number;
+  /** Tokens of all definitions, by our count. */
+  readonly definitionTokens: number;
+}

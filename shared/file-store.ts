@@ -1,0 +1,77 @@
+// The seam to where files live: content-addressed blobs, and small named objects with conditional writes.
+// Drivers stand in `activities/store/`; the suite that each of them passes is `test/contract/file-store.ts`.
+
+/** What identifies a blob: its content's SHA-256 (64 hexadecimal digits) and its size. */
+export interface BlobRef {
+  readonly sha256: string;
+  readonly bytes: number;
+}
+
+/** A half-open range of bytes: `start` inclusive, `end` exclusive; an `end` past the blob's end is cut to it. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end?: number;
+}
+
+/** A small named object. `etag` is opaque and changes with every write. */
+export interface StoredObject {
+  readonly body: Uint8Array;
+  readonly etag: string;
+}
+
+/** The condition of a write: `ifAbsent` for a new object, `ifMatch` for the version that was read. */
+export interface WriteCondition {
+  readonly ifAbsent?: true;
+  readonly ifMatch?: string;
+}
+
+/**
+ * Where blobs and manifests live, for one namespace.
+ *
+ * Contract: every write is atomic and durable when its promise resolves: a reader sees the whole of it or nothing,
+ * after a crash too. Writing what is already there is a success. Two processes may use one store at once.
+ * Raises `StoreFull`, `StoreUnavailable` (both retryable), `BlobMissing`, `BlobCorrupt`, `StoreConflict`.
+ */
+export interface FileStore {
+  /** The driver's name and place, for messages to people; holds no secret. */
+  readonly description: string;
+  /**
+   * Stores content under its hash. `expected` is checked against what was written (`BlobCorrupt` if it differs).
+   * Source: architecture D7.
+   */
+  putBlob(content: Uint8Array | AsyncIterable<Uint8Array>, expected?: BlobRef): Promise<BlobRef>;
+  /** The blob's reference if it is there, else null. Does not read the content. */
+  statBlob(sha256: string): Promise<BlobRef | null>;
+  /** The whole content or a range of it. A whole read is verified by hash; `BlobMissing`, `BlobCorrupt`. */
+  readBlob(sha256: string, range?: ByteRange): Promise<Uint8Array>;
+  /** The content as a stream of chunks, verified by size and hash at its end. */
+  streamBlob(sha256: string, range?: ByteRange): AsyncIterable<Uint8Array>;
+  /** Removes a blob; removing what is not there is a success. */
+  deleteBlob(sha256: string): Promise<void>;
+  /** Every blob, in no order. */
+  listBlobs(): AsyncIterable<BlobRef>;
+  /** A named object, or null. Keys: see `objectKey`. */
+  getObject(key: string): Promise<StoredObject | null>;
+  /** Writes a named object whole. Raises `StoreConflict` when the condition does not hold. */
+  putObject(key: string, body: Uint8Array, condition?: WriteCondition): Promise<{ readonly etag: string }>;
+  /** Removes a named object; removing what is not there is a success. */
+  deleteObject(key: string): Promise<void>;
+  /** The keys that begin with `prefix` (whole segments), sorted. */
+  listObjects(prefix: string): AsyncIterable<string>;
+}
+
+/**
+ * A key of slash-separated segments, each made safe: `[A-Za-z0-9_-]` and inner dots stay, the rest is percent-encoded,
+ * and a segment over 120 characters keeps its beginning and ends in its hash. Distinct inputs give distinct keys.
+ */
+export function objectKey(hash: (text: string) => string, ...segments: readonly string[]): string {
+  return segments.map((segment) => safeSegment(segment, hash)).join('/');
+}
+
+function safeSegment(segment: string, hash: (text: string) => string): string {
+  const encoded = encodeURIComponent(segment.toWellFormed())
+    .replace(/[!'()*~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replace(/^\.|\.$/g, '%2E');
+  if (encoded.length > 0 && encoded.length <= 120) return encoded;
+  return `${encoded.slice(0, 80)}%%${hash(segment).slice(0, 32)}`;
+}

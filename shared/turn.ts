@@ -1,0 +1,57 @@
+// A turn's input and result, and what one can ask of it while it runs.
+import type { AgentSpec } from './agent-spec.ts';
+import type { ContinueFrom } from './activities.ts';
+import type { ErrorRecord } from './errors.ts';
+import type { BlobRef } from './file-store.ts';
+import type { UserMessage } from './messages.ts';
+
+/** Workflow types on the wire. */
+export const AGENT_TURN_WORKFLOW = 'longshoreAgentTurn';
+/** The Query for a turn's state. */
+export const TURN_STATE_QUERY = 'longshoreTurnState';
+/** @default Task Queue of turns and their Activities. */
+export const DEFAULT_TASK_QUEUE = 'longshore';
+
+/** Input of `longshoreAgentTurn`. Everything that decides is frozen here. */
+export interface AgentTurnInput {
+  readonly version: 1;
+  readonly spec: AgentSpec;
+  /** Added after the spec's seed messages; absent when those suffice. */
+  readonly message?: UserMessage;
+  /** @default the session of `continueFrom`, else the Workflow's id */
+  readonly session?: string;
+  readonly continueFrom?: ContinueFrom;
+  /** Whether the Search Attributes of Longshore are registered. @default false */
+  readonly searchAttributes?: boolean;
+}
+
+/** How a turn ends. */
+export type TurnEnd = 'completed' | 'failed' | 'cancelled' | 'iteration_limit' | 'budget';
+
+/** Every state of a turn. */
+export type TurnStatus = TurnEnd | 'waiting' | 'running';
+
+/** Result of `longshoreAgentTurn`, for every way it can end. */
+export interface AgentTurnResult {
+  readonly status: TurnEnd;
+  /** The model's last words; by reference above 128 KiB; null when it had none. */
+  readonly answer: string | { readonly $ref: BlobRef } | null;
+  readonly error: ErrorRecord | null;
+  readonly session: string;
+  /** The turn's ordinal in its chain. */
+  readonly turn: number;
+  /** Where another turn may go on; null when nothing was said. */
+  readonly head: BlobRef | null;
+  readonly steps: number;
+}
+
+/** Answer of the Query `longshoreTurnState`. */
+export interface TurnState {
+  readonly status: TurnStatus;
+  readonly session: string;
+  readonly turn: number;
+  readonly step: number;
+  readonly head: BlobRef | null;
+  /** Calls that have no result yet. */
+  readonly openCalls: readonly string[];
+}
