@@ -36,7 +36,8 @@ export interface FileStore {
   /** The driver's name and place, for messages to people; holds no secret. */
   readonly description: string;
   /**
-   * Stores content under its hash. `expected` is checked against what was written (`BlobCorrupt` if it differs).
+   * Stores content under its hash. `expected` is checked against what was written (`BlobCorrupt` if it differs); if
+   * a blob of that hash and size is there already, nothing is written and a stream is not read.
    * Source: architecture D7.
    */
   putBlob(content: Uint8Array | AsyncIterable<Uint8Array>, expected?: BlobRef): Promise<BlobRef>;
@@ -69,9 +70,16 @@ export function objectKey(hash: (text: string) => string, ...segments: readonly 
 }
 
 function safeSegment(segment: string, hash: (text: string) => string): string {
-  const encoded = encodeURIComponent(segment.toWellFormed())
-    .replace(/[!'()*~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+  const encoded = Array.from(segment, encodeCharacter)
+    .join('')
     .replace(/^\.|\.$/g, '%2E');
   if (encoded.length > 0 && encoded.length <= 120) return encoded;
-  return `${encoded.slice(0, 80)}%%${hash(segment).slice(0, 32)}`;
+  return `${encoded.slice(0, 80)}%%${hash(encoded).slice(0, 32)}`;
+}
+
+/** A lone surrogate, which has no UTF-8, becomes `%uD800`: distinct inputs stay distinct. */
+function encodeCharacter(character: string): string {
+  if (/[A-Za-z0-9_.-]/.test(character)) return character;
+  if (!character.isWellFormed()) return `%u${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(character).replace(/[!'()*~]/, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }

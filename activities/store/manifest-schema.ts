@@ -1,0 +1,36 @@
+// The schema of a stored manifest. Members it does not know are kept, so that an older Worker does not drop what a
+// newer one wrote.
+import { z } from 'zod';
+import type { Manifest } from '../../shared/manifest.ts';
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+const bytes = z.int().nonnegative();
+
+const manifestSchema = z.looseObject({
+  version: z.literal(1),
+  turn: z.looseObject({ workflowId: z.string(), session: z.string(), turn: z.int().positive() }),
+  continues: z.string().exactOptional(),
+  head: z.looseObject({ sha256, bytes }).nullable(),
+  contextBlobs: z.array(sha256),
+  files: z.array(
+    z.looseObject({
+      path: z.string(),
+      sha256,
+      bytes,
+      mediaType: z.string(),
+      state: z.enum(['pinned', 'superseded', 'released', 'deleted']),
+      callKey: z.string(),
+      server: z.string(),
+      tool: z.string(),
+      origin: z.string(),
+    }),
+  ),
+  ended: z.string().exactOptional(),
+}) satisfies z.ZodType<Manifest>;
+
+/** A manifest from its JSON. Throws an error whose message names each fault and its path, on one line. */
+export function parseManifest(text: string): Manifest {
+  const checked = manifestSchema.safeParse(JSON.parse(text));
+  if (checked.success) return checked.data;
+  throw new Error(checked.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
+}

@@ -1,0 +1,140 @@
+// Reads and writes the manifests of turns: named objects with one writer each, checked by a schema when read.
+// Where a file is looked for by its path alone, all manifests are searched.
+import { posix } from 'node:path';
+import type { TurnIdentity } from '../../shared/activities.ts';
+import { sha256Hex } from '../../shared/digest.ts';
+import { LongshoreError, messageOf } from '../../shared/errors.ts';
+import { objectKey, type FileStore } from '../../shared/file-store.ts';
+import type { Manifest, ManifestFile } from '../../shared/manifest.ts';
+import { parseManifest } from './manifest-schema.ts';
+
+const FOLDER = 'manifests';
+const MAX_ATTEMPTS = 8;
+
+/** Which turn's manifest. */
+export type ManifestOwner = Pick<TurnIdentity, 'session' | 'workflowId'>;
+
+/** A file found by its path, and the manifest that knows it. */
+export interface FoundFile {
+  readonly manifest: Manifest;
+  readonly file: ManifestFile;
+}
+
+/** The key of a turn's manifest: `manifests/<session>/<workflowId>`. */
+export function manifestKey({ session, workflowId }: ManifestOwner): string {
+  return objectKey(sha256Hex, FOLDER, session, workflowId);
+}
+
+/** A turn's manifest, or null. Raises `BlobCorrupt`, naming the key, for one that cannot be read. */
+export async function loadManifest(store: FileStore, owner: ManifestOwner): Promise<Manifest | null> {
+  return (await readManifest(store, manifestKey(owner)))?.manifest ?? null;
+}
+
+/**
+ * Changes a turn's manifest and gives the one that stands then. What is absent begins empty; what does not change is
+ * not written.
+ *
+ * Contract: `change` is pure; it is called again on the newer manifest when another writer was faster.
+ * Raises `StoreConflict` (retryable) after 8 attempts, `BlobCorrupt` for a manifest that cannot be read.
+ */
+export async function updateManifest(
+  store: FileStore,
+  turn: TurnIdentity,
+  change: (current: Manifest) => Manifest,
+): Promise<Manifest> {
+  const key = manifestKey(turn);
+  for (let attempt = 1; ; attempt += 1) {
+    const current = await readManifest(store, key);
+    const next = change(current?.manifest ?? { version: 1, turn, head: null, contextBlobs: [], files: [] });
+    const text = JSON.stringify(next);
+    if (text === current?.text) return next;
+    try {
+      const condition = current === null ? { ifAbsent: true as const } : { ifMatch: current.etag };
+      await store.putObject(key, new TextEncoder().encode(text), condition);
+      return next;
+    } catch (error) {
+      const isConflict = error instanceof LongshoreError && error.type === 'StoreConflict';
+      if (!isConflict || attempt >= MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Every manifest, in the order of their keys. Raises `BlobCorrupt` at one that cannot be read. */
+export async function* listManifests(store: FileStore): AsyncGenerator<Manifest> {
+  for await (const key of store.listObjects(FOLDER)) {
+    const stored = await readManifest(store, key);
+    if (stored !== null) yield stored.manifest; // else removed since it was listed
+  }
+}
+
+/**
+ * What is known of a file by its path, in all manifests or in one turn's: first from the turn that made it, then from
+ * turns that keep it. Empty when nothing is known.
+ * Raises `BlobCorrupt` when nothing was found and a manifest could not be read.
+ */
+export async function findFile(
+  store: FileStore,
+  path: string,
+  options: { readonly workflowId?: string } = {},
+): Promise<readonly FoundFile[]> {
+  const found: FoundFile[] = [];
+  let unreadable: unknown;
+  for await (const key of store.listObjects(FOLDER)) {
+    if (options.workflowId !== undefined && !isOfWorkflow(key, options.workflowId)) continue;
+    try {
+      const manifest = (await readManifest(store, key))?.manifest;
+      const file = manifest === undefined ? null : resolvePath(manifest, path);
+      if (manifest !== undefined && file !== null) found.push({ manifest, file });
+    } catch (error) {
+      if (!(error instanceof LongshoreError) || error.type !== 'BlobCorrupt') throw error;
+      unreadable ??= error; // one bad manifest does not hide what the others know
+    }
+  }
+  if (found.length === 0 && unreadable !== undefined) throw unreadable;
+  return [...found.filter(isOwn), ...found.filter((entry) => !isOwn(entry))];
+}
+
+/** The file that a path names in a turn, or null: its last entry, whatever its state. See `normalizePath`. */
+export function resolvePath(manifest: Manifest, path: string): ManifestFile | null {
+  const wanted = normalizePath(path);
+  if (wanted === null) return null;
+  return manifest.files.findLast((file) => file.path === wanted) ?? null;
+}
+
+/** A path below `/sandbox` without `.`, `..` and doubled slashes; null where it leads out. Relative ones begin there. */
+export function normalizePath(path: string): string | null {
+  const normal = posix.resolve('/sandbox', path);
+  return normal.startsWith('/sandbox/') && !normal.includes('\0') ? normal : null;
+}
+
+function isOwn({ manifest, file }: FoundFile): boolean {
+  return file.origin === manifest.turn.workflowId;
+}
+
+function isOfWorkflow(key: string, workflowId: string): boolean {
+  return key.slice(key.lastIndexOf('/') + 1) === objectKey(sha256Hex, workflowId);
+}
+
+interface ReadManifest {
+  readonly manifest: Manifest;
+  readonly etag: string;
+  readonly text: string;
+}
+
+async function readManifest(store: FileStore, key: string): Promise<ReadManifest | null> {
+  const stored = await store.getObject(key);
+  if (stored === null) return null;
+  const text = new TextDecoder().decode(stored.body);
+  try {
+    const manifest = parseManifest(text);
+    if (manifestKey(manifest.turn) !== key) throw new Error(`it is the one of turn ${manifest.turn.workflowId}`);
+    return { manifest, etag: stored.etag, text };
+  } catch (error) {
+    throw new LongshoreError(
+      'BlobCorrupt',
+      `The manifest \`${key}\` in the ${store.description} cannot be read: ${messageOf(error)}.`,
+      'Use the Longshore version that wrote it, or bring the object back from a copy of the store.',
+      { cause: error },
+    );
+  }
+}
