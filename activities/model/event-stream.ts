@@ -1,0 +1,88 @@
+// The fetch of the built-in provider: finds out whether a successful answer is an event stream at all. The SDK reads a web
+// page or a lone JSON object as a stream without events, and its reader keeps a line without an end in memory.
+import { classifyWords } from './errors.ts';
+import { type ModelCallContext, ModelError } from './model-error.ts';
+import { wordsOfBody } from './provider-words.ts';
+import { boundText } from './redact.ts';
+
+/** No event is longer; a stream of one endless line would fill the memory. */
+const LONGEST_LINE_BYTES = 32 * 1024 * 1024;
+
+/** As much of a wrong answer as is read to tell what it is. */
+const LONGEST_WRONG_ANSWER_BYTES = 64 * 1024;
+
+/**
+ * Makes a fetch that calls Node's once and passes event streams on untouched.
+ * @throws ModelError the error that a JSON body tells of, else `ModelAnswerInvalid` for what is no event stream;
+ * `ModelAnswerTooLarge`, through the stream, for a line above 32 MiB.
+ */
+export function fetchEventStream(context: ModelCallContext): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (!response.ok || response.body === null) return response;
+    const { status, headers } = response;
+    const contentType = headers.get('content-type') ?? '';
+    if (contentType.includes('event-stream'))
+      return new Response(response.body.pipeThrough(limitLines(context)), { status, headers });
+    // Some servers label streams wrongly, so the first bytes decide.
+    const reader = response.body.getReader();
+    const first = await reader.read();
+    const head = new TextDecoder().decode(first.value ?? new Uint8Array());
+    if (first.done || !/^\s*(?:data|event|id|retry)?:/.test(head))
+      throw await wrongAnswer(reader, first.value, contentType, context);
+    return new Response(resume(reader, first.value).pipeThrough(limitLines(context)), { status, headers });
+  };
+}
+
+function limitLines(context: ModelCallContext): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+  let lineBytes = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      const lineEnd = chunk.lastIndexOf(10);
+      lineBytes = lineEnd < 0 ? lineBytes + chunk.length : chunk.length - lineEnd - 1;
+      if (lineBytes > LONGEST_LINE_BYTES) {
+        const message = `${context.model} sent a line of more than ${LONGEST_LINE_BYTES} bytes.`;
+        controller.error(new ModelError('ModelAnswerTooLarge', message, 'Lower max_tokens, or look at the provider.'));
+        return;
+      }
+      controller.enqueue(chunk);
+    },
+  });
+}
+
+type ByteReader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+
+function resume(reader: ByteReader, first: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(first),
+    async pull(controller) {
+      const next = await reader.read();
+      if (next.done) controller.close();
+      else controller.enqueue(next.value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+async function wrongAnswer(
+  reader: ByteReader,
+  first: Uint8Array | undefined,
+  contentType: string,
+  context: ModelCallContext,
+): Promise<ModelError> {
+  const chunks = first === undefined ? [] : [first];
+  let size = first?.length ?? 0;
+  for (let next = await reader.read(); !next.done && size < LONGEST_WRONG_ANSWER_BYTES; next = await reader.read()) {
+    chunks.push(next.value);
+    size += next.value.length;
+  }
+  await reader.cancel();
+  const body = Buffer.concat(chunks).toString('utf8');
+  const words = wordsOfBody(body);
+  // Relays answer 200 and put the provider's error into the body.
+  if (/^\s*\{\s*"error"/.test(body)) return classifyWords(words, context);
+  const seen = body.trim() === '' ? 'nothing' : `"${boundText(context.redact(words.message), 200)}"`;
+  const message = `${context.model} answered no event stream but ${contentType === '' ? 'text of no type' : contentType}: ${seen}.`;
+  const mend = `Check that ${context.addressSetting ?? 'the address'} leads to an API that streams chat completions.`;
+  return new ModelError('ModelAnswerInvalid', message, mend);
+}

@@ -1,0 +1,55 @@
+// Reads what a provider says about a failure, in whatever form it says it: OpenAI's `{error: {…}}`, a bare string, the
+// `detail` of Python servers, a plain text.
+import { isObject } from '../../shared/json.ts';
+import { boundText } from './redact.ts';
+
+/** A failure as the provider told it. */
+export interface ProviderWords {
+  /** Bounded to 2 KB; empty if it said nothing readable. Not redacted yet. */
+  readonly message: string;
+  /** `code` and `type` as text, for example `insufficient_quota`. */
+  readonly codes: readonly string[];
+  /** An HTTP status given inside the body, as relays do. */
+  readonly status?: number;
+}
+
+const LONGEST_MESSAGE_BYTES = 2048;
+
+/** Reads an error body. */
+export function wordsOfBody(body: string | undefined): ProviderWords {
+  const text = (body ?? '').trim();
+  try {
+    return wordsOf(JSON.parse(text));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const message = text.startsWith('<') ? 'an HTML page' : boundText(text, LONGEST_MESSAGE_BYTES);
+    return { message, codes: [] };
+  }
+}
+
+/** Reads an error value: the parsed body, or what stands under `error` in a stream. */
+export function wordsOf(value: unknown): ProviderWords {
+  const outer = isObject(value) ? value : { message: value };
+  const inner = isObject(outer['error']) ? outer['error'] : outer;
+  const message = [inner['message'], outer['error'], outer['message'], outer['detail']].find(isTelling);
+  const codes = [inner['code'], inner['type'], outer['code'], outer['type']].filter(
+    (code) => typeof code === 'string' || typeof code === 'number',
+  );
+  const status = codes.map(Number).find((code) => Number.isInteger(code) && code >= 400 && code <= 599);
+  return {
+    message: boundText(
+      asText(message ?? (isObject(value) && Object.keys(value).length > 0 ? value : '')),
+      LONGEST_MESSAGE_BYTES,
+    ),
+    codes: codes.map(String),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+function isTelling(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || (typeof value === 'object' && value !== null);
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : (JSON.stringify(value) ?? '');
+}

@@ -1,0 +1,77 @@
+// Checks a tool call's arguments against the tool's schema, so that a model hears of a fault without a call being made.
+// Schemas come from servers: one that does not compile lets everything pass, for the server checks again.
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { LRUCache } from 'lru-cache';
+import { RE2JS } from 're2js';
+import { digestOf } from '../../shared/digest.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import { boundText } from './redact.ts';
+
+const MAX_FAULTS = 5;
+
+/** Validators by the digest of their schema; false for one that does not compile. */
+const validators = new LRUCache<string, ValidateFunction | false>({ max: 500 });
+
+/** A server's pattern must not hang the process: linear time, or not checked at all. */
+const linearRegExp = Object.assign(
+  (pattern: string) => {
+    try {
+      const compiled = RE2JS.compile(pattern);
+      return { test: (text: string) => compiled.test(text) };
+    } catch {
+      // Look-around and back-references, which no linear engine knows; the server checks again.
+      return { test: () => true };
+    }
+  },
+  { code: 'linearRegExp' },
+);
+
+const OPTIONS: Options = {
+  strict: false,
+  allErrors: true,
+  logger: false,
+  validateFormats: true,
+  code: { regExp: linearRegExp },
+};
+
+/**
+ * Checks arguments against a JSON Schema: draft 2020-12 unless `$schema` names another, then draft-07.
+ * Gives null if they fit or the schema does not compile, else up to five faults, each with its path:
+ * `/depth must be integer; /paths must NOT have fewer than 1 items`.
+ */
+export function validateArguments(schema: JsonObject, input: JsonObject): string | null {
+  const key = digestOf(schema);
+  let validate = validators.get(key);
+  if (validate === undefined) {
+    validate = compile(schema);
+    validators.set(key, validate);
+  }
+  if (validate === false || validate(input)) return null;
+  const faults = validate.errors ?? [];
+  const shown = faults.slice(0, MAX_FAULTS).map(describeFault);
+  const more = faults.length > MAX_FAULTS ? `; and ${faults.length - MAX_FAULTS} more` : '';
+  return shown.join('; ') + more;
+}
+
+/** One Ajv a schema: two schemas may carry the same `$id`, and an Ajv keeps all it ever compiled. */
+function compile(schema: JsonObject): ValidateFunction | false {
+  const { $schema, ...rest } = schema;
+  const isModern = typeof $schema !== 'string' || $schema.includes('2020-12');
+  try {
+    const ajv = isModern ? new Ajv2020(OPTIONS) : new Ajv(OPTIONS);
+    addFormats.default(ajv);
+    return ajv.compile(rest);
+  } catch {
+    return false;
+  }
+}
+
+function describeFault(fault: ErrorObject): string {
+  const path = fault.instancePath === '' ? 'the arguments' : boundText(fault.instancePath, 200);
+  const params: Readonly<Record<string, unknown>> = fault.params;
+  const detail = params['additionalProperty'] ?? params['allowedValues'] ?? params['allowedValue'];
+  const suffix = detail === undefined ? '' : ` (${boundText(JSON.stringify(detail), 300)})`;
+  return `${path} ${fault.message ?? `breaks ${fault.keyword}`}${suffix}`;
+}
