@@ -1,0 +1,91 @@
+// The embedded Temporal server of a home: one server for all processes that use the home, brought up by the first,
+// stopped after the last, whatever way they end.
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { Connection } from '@temporalio/client';
+
+import { LongshoreError, messageOf } from '../../shared/errors.ts';
+import { listClaims } from './claims.ts';
+import { startKeeper } from './keeper-process.ts';
+import type { DevServerLease } from './lease.ts';
+import { attachToClaim, reviveError } from './lease.ts';
+import type { AttachmentKind } from './protocol.ts';
+import type { Home } from '../home.ts';
+import { findTemporalCli } from '../temporal-cli.ts';
+
+/** Who attaches, and whom to tell. */
+export interface AttachOptions {
+  readonly kind: AttachmentKind;
+  /** @default process.env */
+  readonly env?: NodeJS.ProcessEnv;
+  /** One line a remark. @default nobody is told */
+  readonly log?: (line: string) => void;
+}
+
+/** The longest start, in milliseconds, once there is a Temporal CLI. */
+const START_TIMEOUT_MS = 30_000;
+const LOOK_AGAIN_MS = 50;
+
+/**
+ * Attaches to the home's embedded server, and starts it first when none runs.
+ *
+ * @throws `TemporalCliMissing`; `PortTaken` for a port that `LONGSHORE_PORT` or `LONGSHORE_UI_PORT` names;
+ * `HomeUnusable` for a full disk or a database that cannot be used; `TemporalUnavailable` after 30 s.
+ */
+export async function attachDevServer(home: Home, options: AttachOptions): Promise<DevServerLease> {
+  const { env = process.env, log = () => {} } = options;
+  const running = await attachToAny(home, options.kind, START_TIMEOUT_MS);
+  if (running !== undefined) return running;
+
+  const cli = await findTemporalCli({ env, log });
+  const deadline = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < deadline) {
+    const report = await startKeeper(home, cli.path, env);
+    if (report.type === 'failed') throw reviveError(report.error);
+    const lease = await attachToAny(home, options.kind, deadline - Date.now());
+    if (lease !== undefined) return lease;
+    await delay(LOOK_AGAIN_MS);
+  }
+  throw new LongshoreError(
+    'TemporalUnavailable',
+    `The embedded Temporal server of ${home.folder} was not ready within ${START_TIMEOUT_MS / 1000} s.`,
+    `Look into ${home.logsFolder}; then try again.`,
+  );
+}
+
+/** Attaches to whichever keeper there is and comes to be ready; `undefined` when there is none (any more). */
+async function attachToAny(home: Home, kind: AttachmentKind, timeoutMs: number): Promise<DevServerLease | undefined> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    let someoneAnswered = false;
+    for (const claim of await listClaims(home)) {
+      const attempt = await attachToClaim(claim, kind, Math.max(0, deadline - Date.now()));
+      if (attempt.type === 'failed') throw attempt.error;
+      if (attempt.type === 'attached' && (await answers(attempt.lease))) return attempt.lease;
+      // A dead claim refuses; one that answered and is gone gave way or stopped, and another may have taken over.
+      someoneAnswered ||= attempt.type === 'gone' && attempt.hadAnswered;
+    }
+    if (!someoneAnswered || Date.now() > deadline) return undefined;
+  }
+}
+
+/** Whether Temporal answers at the lease's address; else the lease is released. */
+async function answers(lease: DevServerLease): Promise<boolean> {
+  try {
+    const connection = await Connection.connect({ address: lease.address, connectTimeout: '10s' });
+    await connection.close();
+    return true;
+  } catch (thrown) {
+    const lost = await Promise.race([lease.lost, delay(500)]);
+    await lease.release();
+    // A server that ended while it was asked: its own failure says more, unless a snatched port may be chosen anew.
+    if (lost !== undefined && lost.type !== 'PortTaken') throw lost;
+    if (lost !== undefined) return false;
+    throw new LongshoreError(
+      'TemporalUnavailable',
+      `The embedded Temporal server at ${lease.address} does not answer: ${messageOf(thrown)}.`,
+      'Try again; if it stays so, end what uses the home, or set LONGSHORE_HOME to another folder.',
+      { cause: thrown },
+    );
+  }
+}

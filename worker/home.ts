@@ -1,0 +1,90 @@
+// The folder of everything that Longshore keeps on this machine: the embedded server's database, the local file store,
+// logs, and who is attached. It is private to its owner.
+import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+import { LongshoreError, messageOf } from '../shared/errors.ts';
+
+/** The folder and what stands in it; all paths are absolute. */
+export interface Home {
+  readonly folder: string;
+  /** The embedded server's SQLite file. */
+  readonly database: string;
+  readonly storeFolder: string;
+  readonly logsFolder: string;
+  /** One file for every keeper of an embedded server that lives, or that died without a word. */
+  readonly claimsFolder: string;
+  /** Address and Web UI of the embedded server, for people; there while it runs. */
+  readonly serverFile: string;
+}
+
+/** The setting that names the folder. */
+export const HOME_SETTING = 'LONGSHORE_HOME';
+
+/** Where the home is by the environment, without touching it. @default `.longshore` in `cwd` */
+export function homePaths(env: NodeJS.ProcessEnv, cwd: string): Home {
+  const folder = resolve(cwd, env[HOME_SETTING] || '.longshore');
+  return {
+    folder,
+    database: join(folder, 'temporal.db'),
+    storeFolder: join(folder, 'store'),
+    logsFolder: join(folder, 'logs'),
+    claimsFolder: join(folder, 'keepers'),
+    serverFile: join(folder, 'server.json'),
+  };
+}
+
+/**
+ * Opens the home: creates what is missing (mode 0700) and proves that it can be written.
+ *
+ * @throws `HomeUnusable` when it cannot be created or written: the way blocked by a file, no permission, a full disk.
+ */
+export async function openHome(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): Promise<Home> {
+  const home = homePaths(env, cwd);
+  try {
+    const isNew = await stat(home.folder).then(
+      () => false,
+      () => true,
+    );
+    for (const folder of [home.folder, home.storeFolder, home.logsFolder, home.claimsFolder]) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+    }
+    // `mode` is subject to the umask, and a parent created on the way keeps its own.
+    if (isNew) await chmod(home.folder, 0o700);
+    const probe = join(home.folder, `.probe-${process.pid}-${Math.random().toString(36).slice(2)}`);
+    try {
+      await writeFile(probe, 'x'.repeat(4096), { mode: 0o600, flush: true });
+    } finally {
+      await rm(probe, { force: true });
+    }
+    return home;
+  } catch (thrown) {
+    throw homeUnusable(home.folder, thrown);
+  }
+}
+
+/** `HomeUnusable` for whatever the file system said about a path of the home. */
+export function homeUnusable(path: string, thrown: unknown): LongshoreError {
+  const code = (thrown as NodeJS.ErrnoException).code ?? '';
+  const reason = REASONS[code] ?? messageOf(thrown);
+  return new LongshoreError('HomeUnusable', `The home ${path} cannot be used: ${reason}.`, mendOf(code), {
+    cause: thrown,
+  });
+}
+
+const REASONS: { readonly [code: string]: string } = {
+  ENOTDIR: 'a file stands where a folder is needed',
+  EEXIST: 'a file stands where a folder is needed',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+};
+
+function mendOf(code: string): string {
+  const elsewhere = `set ${HOME_SETTING} to a folder that can be written`;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return `Free some space on that disk, or ${elsewhere}.`;
+  if (code === 'ENOTDIR' || code === 'EEXIST') return `Move that file away, or ${elsewhere}.`;
+  return `Allow writing there, or ${elsewhere}.`;
+}
