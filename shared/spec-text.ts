@@ -1,0 +1,153 @@
+// Reads the text of a spec or a configuration file, JSON or YAML, into a value. What goes wrong is one fault with line
+// and column: a syntax error, a key given twice, a tab as indentation, several documents, an alias that multiplies.
+import { parseDocument, type Document, type YAMLError } from 'yaml';
+import { messageOf } from './errors.ts';
+import type { SpecFault } from './spec-fault.ts';
+import { isJsonSafe } from './spec-schema.ts';
+
+/** The longest text that is read, in characters. */
+export const MAX_SPEC_CHARACTERS = 1_048_576;
+
+/** The value, or why the text gives none. */
+export type SpecText = { readonly value: unknown } | { readonly fault: SpecFault };
+
+/** Reads by the file's extension (.json, .yaml, .yml), else by content: `{` at the start means JSON. Never throws. */
+export function parseSpecText(text: string, fileName: string): SpecText {
+  if (text.length > MAX_SPEC_CHARACTERS)
+    return problem(`${fileName} has ${text.length} characters; the limit is ${MAX_SPEC_CHARACTERS}.`, 'Shorten it.');
+  const plain = text.replace(/^\uFEFF/, '');
+  if (plain.trim() === '') return problem(`${fileName} is empty.`, 'Write JSON or YAML into it.');
+  if (plain.includes('\0'))
+    return problem(`${fileName} holds a NUL character: it is not a text.`, 'Save it as UTF-8 text.');
+  return isJson(plain, fileName) ? parseJson(plain, fileName) : parseYaml(plain, fileName);
+}
+
+function isJson(text: string, fileName: string): boolean {
+  if (/\.json$/i.test(fileName)) return true;
+  if (/\.ya?ml$/i.test(fileName)) return false;
+  return /^\s*[{[]/.test(text) && succeeds(() => JSON.parse(text));
+}
+
+function parseJson(text: string, fileName: string): SpecText {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = messageOf(error).replace(
+      / in JSON at position.*| at position.*|, (?:\.\.\.)?".*is not valid JSON$/s,
+      '',
+    );
+    return problem(
+      `${fileName} is not valid JSON${placeOf(text, jsonErrorAt(text, error))}: ${reason}.`,
+      'Mend the JSON there.',
+    );
+  }
+  const twice = readYaml(text).errors.find((error) => error.code === 'DUPLICATE_KEY');
+  if (twice) return duplicate(text, fileName, twice.pos[0]);
+  return checkDepth(value, fileName);
+}
+
+/** V8 names a position for most errors; for the others it is the first prefix that is broken and not merely cut off. */
+function jsonErrorAt(text: string, error: unknown): number {
+  const named = /at position (\d+)/.exec(messageOf(error))?.[1];
+  if (named !== undefined) return Number(named);
+  let [low, high] = [0, text.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (hasBadToken(text.slice(0, middle + 1))) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function hasBadToken(prefix: string): boolean {
+  try {
+    JSON.parse(prefix);
+    return false;
+  } catch (error) {
+    return messageOf(error).startsWith('Unexpected token');
+  }
+}
+
+function parseYaml(text: string, fileName: string): SpecText {
+  let document: Document.Parsed;
+  try {
+    document = readYaml(text);
+  } catch (error) {
+    return problem(`${fileName} cannot be read: ${messageOf(error)}.`, 'Nest it less deeply.');
+  }
+  const error = document.errors[0] ?? document.warnings[0];
+  if (error?.code === 'DUPLICATE_KEY') return duplicate(text, fileName, error.pos[0]);
+  if (error) {
+    const place = placeOf(text, error.pos[0]);
+    return problem(`${fileName} is not valid YAML${place}: ${yamlReason(error)}.`, yamlMend(error.code));
+  }
+  try {
+    return checkDepth(document.toJS({ maxAliasCount: 100 }), fileName);
+  } catch (thrown) {
+    const reason = withoutFullStop(messageOf(thrown));
+    const alias = /Unresolved alias .*: (.*)$/.exec(reason)?.[1];
+    const place = alias === undefined ? '' : placeOf(text, Math.max(0, text.indexOf(`*${alias}`)));
+    return problem(
+      `${fileName} cannot be read${place}: ${reason}.`,
+      'Write the value out where it is used; a text that starts with * needs quotes.',
+    );
+  }
+}
+
+function readYaml(text: string): Document.Parsed {
+  return parseDocument(text, { merge: true, prettyErrors: false, stringKeys: true });
+}
+
+function yamlReason(error: YAMLError): string {
+  if (error.code === 'MULTIPLE_DOCS') return 'it holds more than one document';
+  if (error.code === 'RESOURCE_EXHAUSTION') return 'it nests too deeply';
+  return withoutFullStop(error.message);
+}
+
+function yamlMend(code: string): string {
+  const mends: { readonly [code: string]: string } = {
+    TAB_AS_INDENT: 'Indent with spaces.',
+    MULTIPLE_DOCS: 'Keep one document in the file: remove the line `---` and what follows.',
+    TAG_RESOLVE_FAILED: 'Remove the tag.',
+    RESOURCE_EXHAUSTION: 'Nest it less deeply.',
+    BAD_ALIAS: 'Put a text that starts with * in quotes.',
+  };
+  return mends[code] ?? 'Mend the YAML there; a text with `: `, `#`, `@` or `*` in it needs quotes.';
+}
+
+function duplicate(text: string, fileName: string, offset: number): SpecText {
+  const key = /^[^\s:]{1,60}/.exec(text.slice(offset))?.[0] ?? '';
+  return problem(`${fileName} gives the key ${key} twice${placeOf(text, offset)}.`, 'Remove one of the two.');
+}
+
+/** A value that contains itself, or goes too deep for what reads it later. */
+function checkDepth(value: unknown, fileName: string): SpecText {
+  if (isJsonSafe(value)) return { value };
+  return problem(
+    `${fileName} holds a value that contains itself, nests too deeply, or is not a finite number.`,
+    'Write plain values, at most 64 levels deep.',
+  );
+}
+
+function placeOf(text: string, offset: number): string {
+  const before = text.slice(0, offset).split('\n');
+  return ` at line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+}
+
+function withoutFullStop(message: string): string {
+  return message.replace(/\.$/, '');
+}
+
+function succeeds(action: () => unknown): boolean {
+  try {
+    action();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function problem(message: string, mend: string): SpecText {
+  return { fault: { path: '', message, mend } };
+}
