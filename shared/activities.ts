@@ -45,6 +45,8 @@ export interface CommittedResult {
   readonly rule: PlacementRule;
   /** What stands in context: text itself (a pointer, or what was too small to stage) or a blob. */
   readonly context: { readonly text: string } | { readonly blob: BlobRef };
+  /** What stands in context costs this many tokens. */
+  readonly tokens: number;
   /** Images that follow, while inline. */
   readonly images: readonly FileFacts[];
   /** Files to pin: the payload where it was placed in a file, and all further blocks. */
@@ -87,8 +89,9 @@ export interface ProposedCall {
   readonly name: string;
   readonly server: string;
   readonly tool: string;
-  /** Inline while small; else by reference. */
-  readonly arguments: JsonObject | { readonly $ref: BlobRef };
+  /** Empty when they are large: then `argumentsRef` has them. */
+  readonly arguments: JsonObject;
+  readonly argumentsRef?: BlobRef;
   readonly argumentsDigest: string;
   readonly schemaHash: string;
   readonly tags: readonly ToolTag[];
@@ -100,8 +103,9 @@ export interface ProposedCall {
 /** Result of `longshoreCallModel`. */
 export interface CallModelResult {
   readonly head: BlobRef;
-  /** The answer's text; by reference above 128 KiB. */
-  readonly text: string | { readonly $ref: BlobRef };
+  /** The answer's text; empty when it is above 128 KiB: then `textRef` has it. */
+  readonly text: string;
+  readonly textRef?: BlobRef;
   readonly toolCalls: readonly ProposedCall[];
   readonly finishReason: string;
   readonly modelName: string;
@@ -122,7 +126,8 @@ export interface CallToolInput {
   readonly callKey: string;
   readonly server: string;
   readonly tool: string;
-  readonly arguments: JsonObject | { readonly $ref: BlobRef };
+  readonly arguments: JsonObject;
+  readonly argumentsRef?: BlobRef;
   readonly schemaHash: string;
   readonly effect: ToolEffect;
   /** Raised by a person's retry. @default 0 */

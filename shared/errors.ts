@@ -27,6 +27,7 @@ export const ERROR_KINDS = {
   // things that are not there
   TurnNotFound: { retryable: false, exitCode: 1 },
   TurnRunning: { retryable: false, exitCode: 1 },
+  TurnTerminated: { retryable: false, exitCode: 1 },
   TurnNotContinuable: { retryable: false, exitCode: 1 },
   FileNotFound: { retryable: false, exitCode: 1 },
   // the model
@@ -41,6 +42,13 @@ export const ERROR_KINDS = {
   ModelStreamBroken: { retryable: true, exitCode: 1 },
   ModelAnswerInvalid: { retryable: true, exitCode: 1 },
   ModelAnswerTooLarge: { retryable: false, exitCode: 1 },
+  ModelAnswerEmpty: { retryable: true, exitCode: 1 },
+  ModelAnswerTruncated: { retryable: false, exitCode: 1 },
+  ModelAnswerFiltered: { retryable: false, exitCode: 1 },
+  // limits of a turn
+  IterationLimit: { retryable: false, exitCode: 1 },
+  BudgetExhausted: { retryable: false, exitCode: 1 },
+  TurnCancelled: { retryable: false, exitCode: 1 },
   // tools
   McpServerUnavailable: { retryable: true, exitCode: 1 },
   ToolCallFailed: { retryable: true, exitCode: 1 },

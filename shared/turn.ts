@@ -34,8 +34,9 @@ export type TurnStatus = TurnEnd | 'waiting' | 'running';
 /** Result of `longshoreAgentTurn`, for every way it can end. */
 export interface AgentTurnResult {
   readonly status: TurnEnd;
-  /** The model's last words; by reference above 128 KiB; null when it had none. */
-  readonly answer: string | { readonly $ref: BlobRef } | null;
+  /** The model's last words; null when it had none, or when they are above 128 KiB and `answerRef` has them. */
+  readonly answer: string | null;
+  readonly answerRef?: BlobRef;
   readonly error: ErrorRecord | null;
   readonly session: string;
   /** The turn's ordinal in its chain. */

@@ -1,0 +1,68 @@
+// What every Activity of ours does around its work: heartbeats on a timer, cancellation, errors as Temporal wants them.
+import { Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { HEARTBEAT_TIMEOUT_MS } from '../shared/activity-options.ts';
+import { LongshoreError, messageOf } from '../shared/errors.ts';
+
+/** The attempt under way. */
+export interface Attempt {
+  /** From 1. */
+  readonly number: number;
+  /** Whether Temporal will not try again after this one. */
+  readonly isLast: boolean;
+  readonly signal: AbortSignal;
+  readonly startedMs: number;
+}
+
+/** The wait that a server asked for, when the error carries one. */
+interface WithRetryAfter {
+  readonly retryAfterMs?: number | undefined;
+}
+
+/**
+ * Runs an Activity's work with heartbeats from its first moment, at half the heartbeat timeout.
+ * Errors of the catalogue become `ApplicationFailure`s with their type, mend and retryability; what is none of them is
+ * `Internal` and is not retried. A cancelled attempt ends in a `CancelledFailure`.
+ */
+export async function runAttempt<T>(
+  redact: (text: string) => string,
+  work: (attempt: Attempt) => Promise<T>,
+): Promise<T> {
+  const context = Context.current();
+  const { attempt: number, retryPolicy } = context.info;
+  const isLast = number >= (retryPolicy?.maximumAttempts ?? Number.POSITIVE_INFINITY);
+  const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_TIMEOUT_MS / 2);
+  context.heartbeat();
+  try {
+    return await work({ number, isLast, signal: context.cancellationSignal, startedMs: Date.now() });
+  } catch (error) {
+    throw asFailure(error, context.cancellationSignal, redact);
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+function asFailure(error: unknown, signal: AbortSignal, redact: (text: string) => string): Error {
+  if (signal.aborted && !(error instanceof LongshoreError)) return new CancelledFailure('The attempt was cancelled');
+  if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
+  if (!(error instanceof LongshoreError)) return internal(error, redact);
+  const { retryAfterMs } = error as WithRetryAfter;
+  return ApplicationFailure.create({
+    type: error.type,
+    message: redact(error.message),
+    nonRetryable: !error.retryable,
+    details: [{ mend: redact(error.mend) }],
+    ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
+  });
+}
+
+function internal(error: unknown, redact: (text: string) => string): ApplicationFailure {
+  const failure = ApplicationFailure.create({
+    type: 'Internal',
+    message: redact(messageOf(error)),
+    nonRetryable: true,
+    details: [{ mend: 'This is a fault of Longshore or of a local tool: see the stack in the Worker log.' }],
+  });
+  if (error instanceof Error && error.stack) failure.stack = redact(error.stack);
+  return failure;
+}

@@ -1,0 +1,215 @@
+// The Activity `longshoreCallModel`: commits the step before, asks the model, appends both to the transcript.
+import { LRUCache } from 'lru-cache';
+import { runAttempt, type Attempt } from './attempt.ts';
+import { closeManifest, committedMessages, committedTokens, pinFiles } from './commit.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { countTokens } from './measure.ts';
+import { createMessageResolver, type MessageResolver } from './messages.ts';
+import { proposeCalls, type CatalogIndex } from './proposed-calls.ts';
+import { systemText } from './system-text.ts';
+import { createTranscriptStore, type Transcript, type TranscriptStore } from './transcript.ts';
+import { decisionsOf, type CallModelInput, type CallModelResult, type TurnFrame } from '../shared/activities.ts';
+import { MODEL_IDLE_TIMEOUT_MS, MODEL_UNREACHABLE_ATTEMPTS } from '../shared/activity-options.ts';
+import type { Catalog } from '../shared/catalog.ts';
+import { digestOf } from '../shared/digest.ts';
+import { LongshoreError } from '../shared/errors.ts';
+import type { ModelUsage } from '../shared/facts.ts';
+import type { BlobRef } from '../shared/file-store.ts';
+import type { TranscriptMessage } from '../shared/messages.ts';
+import type { ModelAnswer, RequestMessage } from '../shared/model.ts';
+
+/** An answer above this goes through history by reference. */
+const INLINE_ANSWER_BYTES = 128 * 1024;
+
+/** What both Activities that commit share, made once a Worker. */
+export interface TurnServices {
+  readonly transcripts: TranscriptStore;
+  readonly resolver: MessageResolver;
+  readonly catalogs: (ref: BlobRef) => Promise<CatalogIndex>;
+}
+
+/** Caches over one store. */
+export function createTurnServices({ store }: ActivityDependencies): TurnServices {
+  const catalogs = new LRUCache<string, CatalogIndex>({ max: 64 });
+  return {
+    transcripts: createTranscriptStore(store),
+    resolver: createMessageResolver(store),
+    async catalogs(ref) {
+      const cached = catalogs.get(ref.sha256);
+      if (cached) return cached;
+      // The blob is verified by hash, and only `longshoreListTools` makes catalogs.
+      const catalog = JSON.parse(Buffer.from(await store.readBlob(ref.sha256)).toString('utf8')) as Catalog;
+      const definitions = catalog.tools.map(({ exposedName, description, inputSchema }) => ({
+        name: exposedName,
+        description,
+        inputSchema,
+      }));
+      const { tokens } = await countTokens(JSON.stringify(definitions));
+      const index = { catalog, definitions, definitionTokens: tokens };
+      catalogs.set(ref.sha256, index);
+      return index;
+    },
+  };
+}
+
+/** Makes the Activity. */
+export function createCallModel(
+  dependencies: ActivityDependencies,
+  services: TurnServices,
+): (input: CallModelInput) => Promise<CallModelResult> {
+  return (input) =>
+    runAttempt(dependencies.redact, async (attempt) => {
+      await pinFiles(dependencies.store, input);
+      if (input.frame) await closeManifest(dependencies.store, input.turn, input.head, undefined);
+      const base = await services.transcripts.load(input.head);
+      const frame = frameOf(input, base);
+      const catalog = await services.catalogs(frame.catalog);
+      const added: readonly TranscriptMessage[] = [...committedMessages(input.commit), ...input.messages];
+      const addedTokens = committedTokens(input.commit) + (await countMessages(input.messages));
+      const system = systemText(frame, catalog.catalog);
+      const messages = await services.resolver.resolve([...base.messages, ...added]);
+      const request = system === '' ? messages : [{ role: 'system' as const, text: system }, ...messages];
+      const answer = await ask({ request, frame, catalog }, attempt, dependencies);
+      const sentTokens =
+        base.tokens + addedTokens + catalog.definitionTokens + (await countTokens(system)).tokens;
+      const step = { input, base, added, addedTokens };
+      const result = await appendAnswer(step, answer, catalog, { dependencies, services });
+      return { ...result, sentTokens, attempts: attempt.number, durationMs: Date.now() - attempt.startedMs };
+    });
+}
+
+function frameOf(input: CallModelInput, base: Transcript): TurnFrame {
+  const frame = input.frame ?? base.frame;
+  if (frame) return frame;
+  throw new LongshoreError(
+    'TranscriptBroken',
+    `The transcript of turn \`${input.turn.workflowId}\` has no frame (model, instructions, catalog)`,
+    'Start a new turn.',
+  );
+}
+
+async function ask(
+  { request, frame, catalog }: { request: readonly RequestMessage[]; frame: TurnFrame; catalog: CatalogIndex },
+  attempt: Attempt,
+  { askModel }: ActivityDependencies,
+): Promise<ModelAnswer> {
+  const idle = new AbortController();
+  const stopIdle = (): void => idle.abort();
+  let timer = setTimeout(stopIdle, MODEL_IDLE_TIMEOUT_MS);
+  try {
+    const answer = await askModel({
+      model: frame.model.name,
+      params: frame.model.params,
+      responseFormat: frame.responseFormat,
+      messages: request,
+      tools: catalog.definitions,
+      signal: AbortSignal.any([attempt.signal, idle.signal]),
+      onPart: () => {
+        clearTimeout(timer);
+        timer = setTimeout(stopIdle, MODEL_IDLE_TIMEOUT_MS);
+      },
+    });
+    return checkNotEmpty(answer, attempt);
+  } catch (error) {
+    if (idle.signal.aborted && !attempt.signal.aborted) throw idleError(frame.model.name);
+    throw asFinal(error, attempt);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** An empty answer is asked for once more; then the turn ends. */
+function checkNotEmpty(answer: ModelAnswer, attempt: Attempt): ModelAnswer {
+  const isEmpty = answer.text.trim() === '' && answer.toolCalls.length === 0;
+  if (!isEmpty || answer.finishReason === 'length' || answer.finishReason === 'content-filter') return answer;
+  const error = new LongshoreError(
+    'ModelAnswerEmpty',
+    `The model \`${answer.modelName}\` answered with neither text nor tool calls (finish reason ${answer.finishReason})`,
+    'Ask differently, or use another model.',
+  );
+  throw attempt.number < 2 ? error : final(error);
+}
+
+/** Connections refused again and again: a wrong address does not mend itself. */
+function asFinal(error: unknown, attempt: Attempt): unknown {
+  const isUnreachable = error instanceof LongshoreError && error.type === 'ModelUnreachable';
+  return isUnreachable && attempt.number >= MODEL_UNREACHABLE_ATTEMPTS ? final(error) : error;
+}
+
+function final(error: LongshoreError): LongshoreError {
+  return Object.defineProperty(error, 'retryable', { value: false });
+}
+
+function idleError(model: string): LongshoreError {
+  return new LongshoreError(
+    'ModelStreamBroken',
+    `The model \`${model}\` sent nothing for ${MODEL_IDLE_TIMEOUT_MS / 60_000} minutes`,
+    'It is asked again; if this repeats, look at the provider.',
+  );
+}
+
+interface Step {
+  readonly input: CallModelInput;
+  readonly base: Transcript;
+  readonly added: readonly TranscriptMessage[];
+  readonly addedTokens: number;
+}
+
+type AnswerFacts = Omit<CallModelResult, 'sentTokens' | 'attempts' | 'durationMs'>;
+
+async function appendAnswer(
+  { input, base, added, addedTokens }: Step,
+  answer: ModelAnswer,
+  catalog: CatalogIndex,
+  { dependencies, services }: { dependencies: ActivityDependencies; services: TurnServices },
+): Promise<AnswerFacts> {
+  const { store, prices } = dependencies;
+  const proposed = await proposeCalls(answer, { input, base, catalog, store });
+  const { text, reasoning } = answer;
+  const toolCalls = proposed.map(({ transcript }) => transcript);
+  const message: TranscriptMessage = { type: 'assistant.message', text, reasoning, toolCalls };
+  const answerTokens = (await countTokens(`${text}${JSON.stringify(toolCalls.map(({ name, input }) => [name, input]))}`)).tokens;
+  const { turn, frame } = input;
+  const segment = { turn, messages: [...added, message], ...(frame && { frame }) };
+  const { head } = await services.transcripts.append(base, segment, addedTokens + answerTokens);
+  if (!head) throw new LongshoreError('Internal', 'Appending to the transcript gave no head', 'Report this.');
+  const { finishReason, modelName, usage } = answer;
+  const price = prices[input.frame?.model.name ?? base.frame?.model.name ?? ''];
+  return {
+    head,
+    ...(await inlineOrReference(text, dependencies)),
+    toolCalls: proposed.map(({ call }) => call),
+    finishReason,
+    modelName,
+    usage,
+    ...(price && { costUsd: costOf(usage, price) }),
+    ...(input.commit && { decisionsDigest: digestOf(decisionsOf(input.commit)) }),
+  };
+}
+
+async function inlineOrReference(
+  text: string,
+  { store }: ActivityDependencies,
+): Promise<Pick<CallModelResult, 'text' | 'textRef'>> {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= INLINE_ANSWER_BYTES) return { text };
+  return { text: '', textRef: await store.putBlob(bytes) };
+}
+
+function costOf(usage: ModelUsage, price: ActivityDependencies['prices'][string]): number {
+  const cached = price.cachedInputPerMillionUsd ?? price.inputPerMillionUsd;
+  const fresh = usage.inputTokens - usage.cachedInputTokens;
+  const total =
+    fresh * price.inputPerMillionUsd + usage.cachedInputTokens * cached + usage.outputTokens * price.outputPerMillionUsd;
+  return total / 1_000_000;
+}
+
+/** Tokens of user messages; a picture or file counts as its address would at most: 1,000. */
+export async function countMessages(messages: CallModelInput['messages']): Promise<number> {
+  let total = 0;
+  for (const { content } of messages) {
+    const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
+    for (const part of parts) total += part.type === 'text' ? (await countTokens(part.text)).tokens : 1_000;
+  }
+  return total;
+}

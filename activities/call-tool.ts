@@ -1,0 +1,154 @@
+// The Activity `longshoreCallTool`: one tool call, its request sent once. Source: architecture D11.
+import { createHash } from 'node:crypto';
+import { runAttempt, type Attempt } from './attempt.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { countTokens } from './measure.ts';
+import { pickPayload } from './payload/pick.ts';
+import { callSandboxTool } from './sandbox/server.ts';
+import { stageResult, type StagedFacts } from './staging.ts';
+import { openJournal, type Journal } from './store/journal.ts';
+import type { CallToolInput } from '../shared/activities.ts';
+import { LongshoreError } from '../shared/errors.ts';
+import { TOKEN_ESTIMATOR, type ResultFacts } from '../shared/facts.ts';
+import type { JsonObject } from '../shared/json.ts';
+import { SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
+import type { ToolResponse } from '../shared/tool-server.ts';
+
+/** Makes the Activity. */
+export function createCallTool(dependencies: ActivityDependencies): (input: CallToolInput) => Promise<ResultFacts> {
+  return (input) =>
+    runAttempt(dependencies.redact, async (attempt) => {
+      const facts = await perform(input, attempt, dependencies);
+      return { ...facts, attempts: attempt.number, durationMs: Date.now() - attempt.startedMs };
+    });
+}
+
+async function perform(
+  input: CallToolInput,
+  attempt: Attempt,
+  dependencies: ActivityDependencies,
+): Promise<StagedFacts> {
+  const args = await resolveArguments(input, dependencies);
+  if (input.server === SANDBOX_SERVER) return performSandbox(input, args, attempt, dependencies);
+  if (input.effect !== 'write') return send(input, args, attempt, dependencies);
+  return sendOnce(input, args, attempt, dependencies);
+}
+
+/** A call that must not be sent twice: the journal says whether an earlier attempt has sent it. */
+async function sendOnce(
+  input: CallToolInput,
+  args: JsonObject,
+  attempt: Attempt,
+  dependencies: ActivityDependencies,
+): Promise<StagedFacts> {
+  const { workflowId } = input.turn;
+  const journal = openJournal(dependencies.store, { workflowId, callKey: input.callKey, generation: input.generation });
+  const before = await journal.state();
+  // Only this function writes journal facts, so that what it reads back are staged facts.
+  if (before.state === 'answered') return before.facts as unknown as StagedFacts;
+  if (before.state === 'sent' || !(await journal.markSent(`attempt ${attempt.number}`))) {
+    return unknownOutcome(input, 'an earlier attempt had sent it when its Worker was lost');
+  }
+  let facts: StagedFacts;
+  try {
+    facts = await send(input, args, attempt, dependencies);
+  } catch (error) {
+    if (!(error instanceof LongshoreError)) throw error;
+    facts = await afterSending(input, error);
+  }
+  return record(journal, facts);
+}
+
+/** An answer that is here is worth more than its record: without the record a later attempt would say `unknown`. */
+async function record(journal: Journal, facts: StagedFacts): Promise<StagedFacts> {
+  try {
+    await journal.markAnswered(JSON.parse(JSON.stringify(facts)));
+    return facts;
+  } catch (error) {
+    if (!(error instanceof LongshoreError)) throw error;
+    return { ...facts, note: { unrecorded: error.type } };
+  }
+}
+
+/** A write whose request was provably never sent has failed; one that may have been is unknown. */
+async function afterSending(input: CallToolInput, error: LongshoreError): Promise<StagedFacts> {
+  if (error.type === 'McpServerUnavailable') return errorFacts(input, error);
+  return unknownOutcome(input, error.message);
+}
+
+async function send(
+  input: CallToolInput,
+  args: JsonObject,
+  attempt: Attempt,
+  dependencies: ActivityDependencies,
+): Promise<StagedFacts> {
+  let response: ToolResponse;
+  try {
+    response = await dependencies.pool.server(input.server).callTool({
+      tool: input.tool,
+      arguments: args,
+      idempotencyKey: `${input.turn.workflowId}:${input.callKey}:${input.generation}`,
+      signal: attempt.signal,
+    });
+  } catch (error) {
+    if (!(error instanceof LongshoreError) || input.effect === 'write') throw error;
+    if (error.retryable && !attempt.isLast) throw error;
+    return errorFacts(input, error);
+  }
+  const payload = pickPayload(response);
+  const redact = (bytes: Uint8Array): Uint8Array => dependencies.redactBytes(bytes);
+  return stageResult({ store: dependencies.store, call: input, payload, redact });
+}
+
+async function performSandbox(
+  input: CallToolInput,
+  args: JsonObject,
+  attempt: Attempt,
+  { store }: ActivityDependencies,
+): Promise<StagedFacts> {
+  const context = { store, turn: input.turn, perResultTokens: input.perResultTokens, signal: attempt.signal };
+  const answer = await callSandboxTool(input.tool, args, context);
+  const facts = await textFacts(input, answer.isError ? 'error' : 'ok', answer.text);
+  return { ...facts, exempt: true, ...(answer.written && { written: answer.written }) };
+}
+
+function unknownOutcome(input: CallToolInput, why: string): Promise<StagedFacts> {
+  const text =
+    `The outcome of this call is unknown: ${why}. It was not sent again, since it may have taken effect. ` +
+    'Check the state with a tool that reads before you decide whether to repeat it.';
+  return textFacts(input, 'unknown', text);
+}
+
+function errorFacts(input: CallToolInput, error: LongshoreError): Promise<StagedFacts> {
+  return textFacts(input, 'error', `${error.message}. ${error.mend}`);
+}
+
+async function textFacts(
+  input: CallToolInput,
+  outcome: StagedFacts['outcome'],
+  text: string,
+): Promise<StagedFacts> {
+  
+  const { tokens, exact } = await countTokens(text);
+  return {
+    callKey: input.callKey,
+    outcome,
+    bytes: Buffer.byteLength(text),
+    sha256: createHash('sha256').update(text).digest('hex'),
+    mediaType: 'text/plain',
+    tokens,
+    tokensAreExact: exact,
+    estimator: TOKEN_ESTIMATOR,
+    pointerTokens: tokens,
+    inlineText: text,
+    blocks: [],
+    imageBlocks: [],
+  };
+}
+
+async function resolveArguments(input: CallToolInput, { store }: ActivityDependencies): Promise<JsonObject> {
+  if (!input.argumentsRef) return input.arguments;
+  const parsed: unknown = JSON.parse(Buffer.from(await store.readBlob(input.argumentsRef.sha256)).toString('utf8'));
+  // The blob is verified by hash, and `longshoreCallModel` only stages objects.
+  return parsed as JsonObject;
+}

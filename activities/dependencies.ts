@@ -1,0 +1,19 @@
+// What the Activities work with, made once a Worker.
+import type { LocalServer } from './mcp/local.ts';
+import type { McpPool } from './mcp/pool.ts';
+import type { LongshoreConfig } from '../shared/config.ts';
+import type { FileStore } from '../shared/file-store.ts';
+import type { AskModel } from '../shared/model.ts';
+
+/** Everything an Activity may touch. */
+export interface ActivityDependencies {
+  readonly store: FileStore;
+  readonly pool: McpPool;
+  readonly askModel: AskModel;
+  readonly prices: NonNullable<LongshoreConfig['prices']>;
+  readonly localServers: readonly LocalServer[];
+  /** Replaces configured secrets in texts that leave the Worker. */
+  readonly redact: (text: string) => string;
+  /** The same for payloads; the bytes themselves when nothing matches. */
+  readonly redactBytes: (bytes: Uint8Array) => Uint8Array;
+}

@@ -1,0 +1,112 @@
+// The Activity `longshoreListTools`: asks every server of the spec, selects, names, and stores the turn's catalog.
+import { runAttempt } from './attempt.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { countTokens } from './measure.ts';
+import { sandboxListing } from './sandbox/server.ts';
+import type { SpecServer } from '../shared/agent-spec.ts';
+import type { ListToolsInput } from '../shared/activities.ts';
+import type { Catalog, CatalogFacts, CatalogServer, CatalogTool } from '../shared/catalog.ts';
+import { digestOf } from '../shared/digest.ts';
+import { LongshoreError } from '../shared/errors.ts';
+import { exposeNames } from '../shared/exposed-names.ts';
+import { canonicalJson } from '../shared/json.ts';
+import { DEFAULT_TOOL_TIMEOUT_MS } from '../shared/mcp-config.ts';
+import { effectOf, isEnabled, tagsOf, unknownSelectorNames } from '../shared/policy.ts';
+import { SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
+import type { ToolDefinition, ToolListing } from '../shared/tool-server.ts';
+
+/** How long one server may take to start and list. */
+const LIST_TIMEOUT_MS = 60_000;
+
+type Selected = Omit<CatalogTool, 'exposedName'>;
+
+interface Offer {
+  readonly server: CatalogServer;
+  readonly tools: readonly Selected[];
+}
+
+/** Makes the Activity. */
+export function createListTools(dependencies: ActivityDependencies): (input: ListToolsInput) => Promise<CatalogFacts> {
+  return (input) =>
+    runAttempt(dependencies.redact, async (attempt) => {
+      const offers = await Promise.all([
+        sandboxOffer(),
+        ...input.servers.map((server) => offerOf(server, dependencies, attempt.signal)),
+      ]);
+      return storeCatalog(catalogOf(offers), dependencies);
+    });
+}
+
+function catalogOf(offers: readonly Offer[]): Catalog {
+  const selected = offers.flatMap((offer) => offer.tools);
+  const names = exposeNames(selected.map(({ server, tool }) => ({ server, tool })));
+  const tools = selected
+    .map((tool, index) => ({ ...tool, exposedName: names[index] ?? tool.tool }))
+    .sort((a, b) => (a.exposedName < b.exposedName ? -1 : 1));
+  return { version: 1, servers: offers.map((offer) => offer.server), tools };
+}
+
+async function storeCatalog(catalog: Catalog, { store }: ActivityDependencies): Promise<CatalogFacts> {
+  const ref = await store.putBlob(Buffer.from(canonicalJson(catalog)));
+  const definitions = catalog.tools.map(({ exposedName, description, inputSchema }) =>
+    JSON.stringify({ name: exposedName, description, parameters: inputSchema }),
+  );
+  const { tokens } = await countTokens(definitions.join('\n'));
+  return { ref, servers: catalog.servers, toolCount: catalog.tools.length, definitionTokens: tokens };
+}
+
+async function sandboxOffer(): Promise<Offer> {
+  const listing = sandboxListing();
+  const tools = listing.tools.map((tool) => select(SANDBOX_SERVER, tool, false));
+  const server = { name: SANDBOX_SERVER, toolCount: tools.length, timeoutMs: DEFAULT_TOOL_TIMEOUT_MS, problems: [] };
+  return { server, tools };
+}
+
+/** A server that cannot be asked is told to the model; a configuration that cannot work ends the turn. */
+async function offerOf(spec: SpecServer, dependencies: ActivityDependencies, signal: AbortSignal): Promise<Offer> {
+  const { pool } = dependencies;
+  const server = pool.server(spec.name);
+  const settings = pool.settings(spec.name);
+  const known = { name: spec.name, timeoutMs: settings.timeoutMs };
+  try {
+    const listing = await server.listTools(AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]));
+    checkSelectors(spec, listing);
+    const tools = listing.tools
+      .map((tool) => select(spec.name, tool, settings.honoursIdempotencyKeys))
+      .filter((tool) => isEnabled(spec, tool.tool, tool.tags));
+    const description = settings.description ?? listing.instructions ?? listing.title;
+    const { problems } = listing;
+    return { server: { ...known, toolCount: tools.length, problems, ...(description && { description }) }, tools };
+  } catch (error) {
+    if (signal.aborted || (error instanceof LongshoreError && error.exitCode === 2)) throw error;
+    const reason = dependencies.redact(error instanceof Error ? error.message : String(error));
+    const description = settings.description ? { description: settings.description } : {};
+    return { server: { ...known, ...description, toolCount: 0, problems: [], unavailable: reason }, tools: [] };
+  }
+}
+
+function checkSelectors(spec: SpecServer, listing: ToolListing): void {
+  const offered = [...listing.tools.map((tool) => tool.name), ...listing.problems.map((problem) => problem.tool)];
+  const unknown = unknownSelectorNames(spec, offered);
+  if (unknown.length === 0) return;
+  const named = unknown.map(({ name, path }) => `\`${name}\` (${path})`).join(', ');
+  throw new LongshoreError(
+    'ToolUnknown',
+    `The spec names tools that server \`${spec.name}\` does not offer: ${named}`,
+    `Remove them, or start the server with them. It offers: ${offered.slice(0, 40).join(', ') || 'none'}.`,
+  );
+}
+
+function select(server: string, tool: ToolDefinition, honoursKeys: boolean): Selected {
+  const { name, description, inputSchema, outputSchema, annotations } = tool;
+  return {
+    server,
+    tool: name,
+    description: description ?? tool.title ?? annotations?.title ?? '',
+    inputSchema,
+    ...(outputSchema && { outputSchema }),
+    tags: tagsOf(annotations),
+    effect: effectOf(annotations, honoursKeys),
+    schemaHash: digestOf(inputSchema),
+  };
+}

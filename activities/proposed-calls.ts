@@ -1,0 +1,143 @@
+// From the calls a model asked for to calls that policy can judge: names resolved, arguments parsed, checked, digested.
+import { parseArguments, callIdFor, usableCallId, validateArguments } from './model/tool-calls.ts';
+import { countTokens } from './measure.ts';
+import { normalizeSandboxArguments } from './sandbox/server.ts';
+import type { Transcript } from './transcript.ts';
+import type { CallModelInput, ProposedCall } from '../shared/activities.ts';
+import { formatCallKey } from '../shared/call-key.ts';
+import type { Catalog, CatalogTool } from '../shared/catalog.ts';
+import { digestOf } from '../shared/digest.ts';
+import type { FileStore } from '../shared/file-store.ts';
+import type { JsonObject } from '../shared/json.ts';
+import type { AssistantToolCall } from '../shared/messages.ts';
+import type { ModelAnswer, RequestTool } from '../shared/model.ts';
+import { SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
+import { nearest } from '../shared/spec-nearest.ts';
+
+/** A catalog with what requests need of it. */
+export interface CatalogIndex {
+  readonly catalog: Catalog;
+  readonly definitions: readonly RequestTool[];
+  readonly definitionTokens: number;
+}
+
+/** A call as policy sees it, and as the transcript keeps it. */
+export interface Proposed {
+  readonly call: ProposedCall;
+  readonly transcript: AssistantToolCall;
+}
+
+/** Arguments above this, or beyond this together, go through history by reference. */
+const INLINE_ARGUMENT_BYTES = 8 * 1024;
+const INLINE_ARGUMENTS_TOTAL_BYTES = 256 * 1024;
+
+/** A schema is shown whole in an error up to this many characters. */
+const SHOWN_SCHEMA_CHARACTERS = 4_000;
+
+interface Place {
+  readonly input: Pick<CallModelInput, 'turn' | 'step'>;
+  readonly base: Pick<Transcript, 'messages'>;
+  readonly catalog: CatalogIndex;
+  readonly store: FileStore;
+}
+
+/** Resolves and checks every call, in call order. */
+export async function proposeCalls(answer: ModelAnswer, place: Place): Promise<readonly Proposed[]> {
+  const seen = callIdsIn(place.base.messages);
+  const proposed: Proposed[] = [];
+  let inlineBytes = 0;
+  for (const [index, asked] of answer.toolCalls.entries()) {
+    const callKey = formatCallKey({ turn: place.input.turn.turn, step: place.input.step, index });
+    const callId = usableCallId(asked.providerCallId, seen) ? asked.providerCallId : callIdFor(callKey);
+    seen.add(callId);
+    const { judged, raw } = judge(asked, place.catalog.catalog);
+    const text = JSON.stringify(judged.arguments);
+    const bytes = Buffer.byteLength(text);
+    const isInline = bytes <= INLINE_ARGUMENT_BYTES && inlineBytes + bytes <= INLINE_ARGUMENTS_TOTAL_BYTES;
+    if (isInline) inlineBytes += bytes;
+    const { fault, ...known } = judged;
+    const call: ProposedCall = {
+      callKey,
+      callId,
+      name: cutName(asked.name),
+      ...known,
+      argumentsDigest: digestOf([judged.server, judged.tool, normalized(judged)]),
+      ...(!isInline && { arguments: {}, argumentsRef: await place.store.putBlob(Buffer.from(text)) }),
+      ...(fault && { fault: { ...fault, tokens: (await countTokens(fault.text)).tokens } }),
+    };
+    const metadata = asked.providerMetadata === undefined ? {} : { providerMetadata: asked.providerMetadata };
+    const input = raw ?? judged.arguments;
+    proposed.push({ call, transcript: { callKey, callId, name: cutName(asked.name), input, ...metadata } });
+  }
+  return proposed;
+}
+
+interface Judged extends Pick<ProposedCall, 'server' | 'tool' | 'arguments' | 'schemaHash' | 'tags' | 'effect'> {
+  readonly fault?: { readonly type: 'unknown-tool' | 'bad-arguments'; readonly text: string };
+}
+
+function judge(
+  asked: ModelAnswer['toolCalls'][number],
+  catalog: Catalog,
+): { readonly judged: Judged; readonly raw?: string } {
+  const tool = findTool(asked.name, catalog);
+  const parsed = parseArguments(asked.inputText);
+  if (!tool) return { judged: unknownTool(asked.name, catalog, 'input' in parsed ? parsed.input : {}) };
+  const { server, tool: name, schemaHash, tags, effect } = tool;
+  const known = { server, tool: name, schemaHash, tags, effect };
+  if (!('input' in parsed)) {
+    const fault = badArguments(tool, `the arguments are not a JSON object: ${parsed.problem}`);
+    return { judged: { ...known, arguments: {}, fault }, raw: parsed.raw };
+  }
+  const problem = validateArguments(tool.inputSchema, parsed.input);
+  if (problem === null) return { judged: { ...known, arguments: parsed.input } };
+  return { judged: { ...known, arguments: parsed.input, fault: badArguments(tool, problem) } };
+}
+
+/** By its exposed name; a bare tool name that only one server offers will do too. */
+function findTool(name: string, catalog: Catalog): CatalogTool | null {
+  const exact = catalog.tools.find((tool) => tool.exposedName === name);
+  if (exact) return exact;
+  const bare = catalog.tools.filter((tool) => tool.tool === name);
+  return bare.length === 1 ? (bare[0] ?? null) : null;
+}
+
+function unknownTool(name: string, catalog: Catalog, input: JsonObject): Judged {
+  const names = catalog.tools.map((tool) => tool.exposedName);
+  const near = nearest(cutName(name), names);
+  const close = catalog.tools.find((tool) => tool.exposedName === near);
+  const hint = close ? ` The nearest is \`${close.exposedName}\`, with this schema: ${schemaText(close)}` : '';
+  const text =
+    `There is no tool \`${cutName(name)}\`; the call was not made. ` +
+    `The tools are: ${names.slice(0, 100).join(', ')}.${hint}`;
+  const fault = { type: 'unknown-tool' as const, text };
+  return { server: '', tool: cutName(name), arguments: input, schemaHash: '', tags: [], effect: 'write', fault };
+}
+
+function badArguments(tool: CatalogTool, problem: string): NonNullable<Judged['fault']> {
+  const text = `\`${tool.exposedName}\` was not called: ${problem}. Call it again with arguments that fit this schema: ${schemaText(tool)}`;
+  return { type: 'bad-arguments', text };
+}
+
+function schemaText(tool: CatalogTool): string {
+  const text = JSON.stringify(tool.inputSchema);
+  return text.length <= SHOWN_SCHEMA_CHARACTERS ? text : `${text.slice(0, SHOWN_SCHEMA_CHARACTERS).toWellFormed()}…`;
+}
+
+function normalized({ server, tool, arguments: args }: Judged): JsonObject {
+  return server === SANDBOX_SERVER ? normalizeSandboxArguments(tool, args) : args;
+}
+
+function callIdsIn(messages: Transcript['messages']): Set<string> {
+  const ids = new Set<string>();
+  for (const message of messages) {
+    if (message.type !== 'assistant.message') continue;
+    for (const call of message.toolCalls) ids.add(call.callId);
+  }
+  return ids;
+}
+
+/** A name goes into records and messages: bounded, and well-formed. */
+function cutName(name: string): string {
+  return name.slice(0, 128).toWellFormed();
+}

@@ -1,0 +1,23 @@
+// Temporal's errors in the catalogue's words.
+import { ServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { LongshoreError } from '../shared/errors.ts';
+import { isObject } from '../shared/json.ts';
+
+/** gRPC's code for what is not there. */
+const NOT_FOUND = 5;
+
+/** Whether Temporal says that the execution does not exist. */
+export function isNotFound(error: unknown): boolean {
+  if (error instanceof WorkflowNotFoundError) return true;
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isObject(cause) && cause['code'] === NOT_FOUND;
+}
+
+/** No turn of that id. */
+export function turnNotFound(workflowId: string): LongshoreError {
+  return new LongshoreError(
+    'TurnNotFound',
+    `There is no turn \`${workflowId}\` on this Temporal server and namespace`,
+    'List the turns that are there with `longshore turns list`.',
+  );
+}

@@ -1,0 +1,17 @@
+// The entry `longshore/client`: start, watch, read, list, cancel and continue turns; check specs.
+export {
+  cancelTurn,
+  describeTurn,
+  listTurns,
+  readTurn,
+  startTurn,
+  turnInput,
+  watchTurn,
+  type StartTurnOptions,
+  type TurnListing,
+} from './turns.ts';
+export type { StepView, ToolCallView, TurnView } from './turn-view.ts';
+export type { TurnNews, TurnRecord } from './turn-record.ts';
+export { checkSpec, parseSpecText, type SpecCheck, type SpecFault } from '../shared/spec-check.ts';
+export type { AgentSpec } from '../shared/agent-spec.ts';
+export type { UserMessage, UserPart } from '../shared/messages.ts';

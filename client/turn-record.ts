@@ -1,0 +1,196 @@
+// A turn as its history records it: what was asked, what came back, what was decided. Grows event by event.
+import type { Client } from '@temporalio/client';
+import type {
+  CallModelInput,
+  CallModelResult,
+  CallToolInput,
+  CommitStepInput,
+  CommittedResult,
+  ProposedCall,
+  StepCommit,
+  TurnIdentity,
+} from '../shared/activities.ts';
+import type { CatalogFacts } from '../shared/catalog.ts';
+import type { ErrorRecord } from '../shared/errors.ts';
+import type { ResultFacts } from '../shared/facts.ts';
+import type { AgentTurnInput, AgentTurnResult } from '../shared/turn.ts';
+import { decodeFirst, type HistoryEvent } from './history.ts';
+
+/** A tool call with what is known of it so far. */
+export interface CallRecord {
+  readonly proposed: ProposedCall;
+  input?: CallToolInput;
+  facts?: ResultFacts;
+  /** Set once the step is committed. */
+  committed?: CommittedResult;
+}
+
+/** A step with what is known of it so far. */
+export interface StepRecord {
+  readonly index: number;
+  model?: CallModelResult;
+  readonly calls: CallRecord[];
+  commit?: StepCommit;
+  commitDigest?: string;
+}
+
+/** A turn with what is known of it so far. */
+export interface TurnRecord {
+  readonly workflowId: string;
+  input?: AgentTurnInput;
+  turn?: TurnIdentity;
+  catalog?: CatalogFacts;
+  readonly steps: StepRecord[];
+  result?: AgentTurnResult;
+  /** The execution closed without a result: terminated, timed out, or failed. */
+  closed?: ErrorRecord;
+  events: number;
+}
+
+/** What an event told, for those who watch. */
+export type TurnNews =
+  | { readonly type: 'catalog'; readonly catalog: CatalogFacts }
+  | { readonly type: 'model-asked'; readonly step: number }
+  | { readonly type: 'committed'; readonly step: StepRecord }
+  | { readonly type: 'model-answered'; readonly step: StepRecord }
+  | { readonly type: 'call-started'; readonly call: CallRecord }
+  | { readonly type: 'call-ended'; readonly call: CallRecord }
+  | { readonly type: 'ended' };
+
+type Scheduled =
+  | { readonly name: 'longshoreListTools' }
+  | { readonly name: 'longshoreCallModel'; readonly input: CallModelInput }
+  | { readonly name: 'longshoreCallTool'; readonly input: CallToolInput }
+  | { readonly name: 'longshoreCommitStep'; readonly input: CommitStepInput };
+
+/** Builds a record from events in order. */
+export class TurnRecorder {
+  readonly record: TurnRecord;
+  private readonly client: Pick<Client, 'options'>;
+  private readonly scheduled = new Map<string, Scheduled>();
+
+  constructor(client: Pick<Client, 'options'>, workflowId: string) {
+    this.client = client;
+    this.record = { workflowId, steps: [], events: 0 };
+  }
+
+  /** Takes one event in; says what it told, if anything. */
+  async add(event: HistoryEvent): Promise<readonly TurnNews[]> {
+    this.record.events = Number(event.eventId);
+    const started = event.workflowExecutionStartedEventAttributes;
+    if (started) this.record.input = await decodeFirst<AgentTurnInput>(this.client, started.input);
+    if (event.activityTaskScheduledEventAttributes) return this.addScheduled(event);
+    const completed = event.activityTaskCompletedEventAttributes;
+    if (completed) return this.addCompleted(String(completed.scheduledEventId), completed.result);
+    return this.addClose(event);
+  }
+
+  private async addScheduled(event: HistoryEvent): Promise<readonly TurnNews[]> {
+    const attributes = event.activityTaskScheduledEventAttributes;
+    const name = attributes?.activityType?.name;
+    const id = String(event.eventId);
+    switch (name) {
+      case 'longshoreListTools':
+        this.scheduled.set(id, { name });
+        return [];
+      case 'longshoreCallModel': {
+        const input = await decodeFirst<CallModelInput>(this.client, attributes?.input);
+        this.scheduled.set(id, { name, input });
+        this.record.turn ??= input.turn;
+        return [...this.addCommit(input.commit), { type: 'model-asked', step: input.step }];
+      }
+      case 'longshoreCommitStep': {
+        const input = await decodeFirst<CommitStepInput>(this.client, attributes?.input);
+        this.scheduled.set(id, { name, input });
+        this.record.turn ??= input.turn;
+        return this.addCommit(input.commit);
+      }
+      case 'longshoreCallTool': {
+        const input = await decodeFirst<CallToolInput>(this.client, attributes?.input);
+        this.scheduled.set(id, { name, input });
+        const call = this.findCall(input.callKey);
+        if (!call) return [];
+        call.input = input;
+        return [{ type: 'call-started', call }];
+      }
+      default:
+        return [];
+    }
+  }
+
+  private async addCompleted(
+    scheduledId: string,
+    payloads: Parameters<typeof decodeFirst>[1],
+  ): Promise<readonly TurnNews[]> {
+    const scheduled = this.scheduled.get(scheduledId);
+    switch (scheduled?.name) {
+      case 'longshoreListTools': {
+        const catalog = await decodeFirst<CatalogFacts>(this.client, payloads);
+        this.record.catalog = catalog;
+        return [{ type: 'catalog', catalog }];
+      }
+      case 'longshoreCallModel':
+        return [this.addAnswer(scheduled.input, await decodeFirst<CallModelResult>(this.client, payloads))];
+      case 'longshoreCallTool': {
+        const call = this.findCall(scheduled.input.callKey);
+        if (!call) return [];
+        call.facts = await decodeFirst<ResultFacts>(this.client, payloads);
+        return [{ type: 'call-ended', call }];
+      }
+      case 'longshoreCommitStep':
+      case undefined:
+        return [];
+    }
+  }
+
+  private addAnswer(input: CallModelInput, answer: CallModelResult): TurnNews {
+    const calls = answer.toolCalls.map((proposed): CallRecord => ({ proposed }));
+    const step: StepRecord = { index: input.step, model: answer, calls };
+    this.record.steps[input.step] = step;
+    const before = input.commit && this.record.steps[input.commit.step];
+    if (before && answer.decisionsDigest !== undefined) before.commitDigest = answer.decisionsDigest;
+    return { type: 'model-answered', step };
+  }
+
+  private addCommit(commit: StepCommit | undefined): TurnNews[] {
+    const step = commit && this.record.steps[commit.step];
+    if (!step || step.commit) return [];
+    step.commit = commit;
+    for (const committed of commit.results) {
+      const call = this.findCall(committed.callKey);
+      if (call) call.committed = committed;
+    }
+    return [{ type: 'committed', step }];
+  }
+
+  private async addClose(event: HistoryEvent): Promise<readonly TurnNews[]> {
+    const completed = event.workflowExecutionCompletedEventAttributes;
+    if (completed) {
+      this.record.result = await decodeFirst<AgentTurnResult>(this.client, completed.result);
+      return [{ type: 'ended' }];
+    }
+    const closed = closeReason(event);
+    if (!closed) return [];
+    this.record.closed = closed;
+    return [{ type: 'ended' }];
+  }
+
+  private findCall(callKey: string): CallRecord | undefined {
+    return this.record.steps.flatMap((step) => step.calls).find((call) => call.proposed.callKey === callKey);
+  }
+}
+
+function closeReason(event: HistoryEvent): ErrorRecord | null {
+  const mend = 'See the execution in Temporal; a turn ended in this way cannot be continued.';
+  const terminated = event.workflowExecutionTerminatedEventAttributes;
+  if (terminated) {
+    return { type: 'TurnTerminated', message: `The turn was terminated: ${terminated.reason || 'no reason given'}`, mend };
+  }
+  if (event.workflowExecutionTimedOutEventAttributes) {
+    return { type: 'TurnTerminated', message: 'The turn passed its execution timeout', mend };
+  }
+  const failed = event.workflowExecutionFailedEventAttributes;
+  if (failed) return { type: 'Internal', message: failed.failure?.message ?? 'The Workflow failed', mend };
+  if (event.workflowExecutionCanceledEventAttributes) return { type: 'TurnCancelled', message: 'The turn was cancelled', mend };
+  return null;
+}

@@ -1,0 +1,152 @@
+// The form in which programs meet a turn: `run --json` and `turns show --json`. Built from history alone.
+import { createHash } from 'node:crypto';
+import type { FileFacts } from '../shared/facts.ts';
+import type { ErrorRecord } from '../shared/errors.ts';
+import type { JsonObject } from '../shared/json.ts';
+import type { ToolOutcome } from '../shared/messages.ts';
+import type { Placement, PlacementRule } from '../shared/placement.ts';
+import type { TurnStatus } from '../shared/turn.ts';
+import type { CallRecord, StepRecord, TurnRecord } from './turn-record.ts';
+
+/** A tool call of a turn. `placement` and `rule` are null until the step is committed. */
+export interface ToolCallView {
+  readonly callKey: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  /** `running` until the call has its result. */
+  readonly outcome: ToolOutcome | 'running';
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly mediaType: string;
+  readonly tokens: number;
+  readonly tokensAreExact: boolean;
+  readonly placement: Placement | null;
+  readonly rule: PlacementRule | null;
+  readonly path: string | null;
+  readonly pointerTokens: number;
+  /** Of further blocks and of files the call wrote. */
+  readonly files: readonly FileFacts[];
+  readonly attempts: number;
+  readonly durationMs: number;
+}
+
+/** A step of a turn. */
+export interface StepView {
+  readonly index: number;
+  readonly model: {
+    readonly name: string;
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly cachedInputTokens: number;
+    readonly reasoningTokens: number;
+    readonly finishReason: string;
+    readonly durationMs: number;
+    readonly attempts: number;
+  };
+  readonly toolCalls: readonly ToolCallView[];
+}
+
+/** A turn. */
+export interface TurnView {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly session: string | null;
+  readonly status: TurnStatus;
+  readonly answer: string | null;
+  readonly error: ErrorRecord | null;
+  readonly steps: readonly StepView[];
+  readonly tokens: { readonly original: number; readonly inline: number; readonly sent: number; readonly reported: number };
+  readonly history: { readonly bytes: number; readonly events: number; readonly runs: number };
+}
+
+/** What history does not tell: the run's id and the history's size, and texts that went by reference. */
+export interface ViewContext {
+  readonly runId: string;
+  readonly historyBytes: number;
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/** The hashes of texts that the view needs from the store: large arguments, a large answer. */
+export function referencedTexts(record: TurnRecord): readonly string[] {
+  const args = record.steps.flatMap((step) => step.calls.map((call) => call.proposed.argumentsRef?.sha256));
+  return [...args, record.result?.answerRef?.sha256].filter((hash) => hash !== undefined);
+}
+
+/** Builds the view. */
+export function viewOf(record: TurnRecord, context: ViewContext): TurnView {
+  const { result, closed } = record;
+  const steps = record.steps.flatMap((step) => stepView(step, context));
+  const calls = steps.flatMap((step) => step.toolCalls);
+  const answer = result?.answerRef ? (context.texts.get(result.answerRef.sha256) ?? null) : (result?.answer ?? null);
+  return {
+    workflowId: record.workflowId,
+    runId: context.runId,
+    session: result?.session ?? record.turn?.session ?? record.input?.session ?? null,
+    status: result?.status ?? (closed ? 'failed' : 'running'),
+    answer,
+    error: result?.error ?? closed ?? null,
+    steps,
+    tokens: {
+      original: sum(calls.map((call) => call.tokens)),
+      inline: sum(record.steps.flatMap((step) => step.calls.map((call) => call.committed?.tokens ?? 0))),
+      sent: sum(record.steps.map((step) => step.model?.sentTokens ?? 0)),
+      reported: sum(steps.map((step) => step.model.inputTokens)),
+    },
+    history: { bytes: context.historyBytes, events: record.events, runs: 1 },
+  };
+}
+
+function stepView(step: StepRecord, context: ViewContext): StepView[] {
+  if (!step.model) return [];
+  const { modelName: name, usage, finishReason, durationMs, attempts } = step.model;
+  const model = { name, ...usage, finishReason, durationMs, attempts };
+  return [{ index: step.index, model, toolCalls: step.calls.map((call) => callView(call, context)) }];
+}
+
+function callView(call: CallRecord, context: ViewContext): ToolCallView {
+  const { proposed, facts, committed } = call;
+  const { callKey, server, tool } = proposed;
+  const text = proposed.argumentsRef && context.texts.get(proposed.argumentsRef.sha256);
+  // Arguments by reference are JSON objects: `longshoreCallModel` stages nothing else under such a reference.
+  const args = text === undefined ? proposed.arguments : (JSON.parse(text) as JsonObject);
+  const measured = facts ?? spokenFacts(call);
+  return {
+    callKey,
+    server,
+    tool,
+    arguments: args,
+    outcome: committed?.outcome ?? facts?.outcome ?? 'running',
+    bytes: measured.bytes,
+    sha256: measured.sha256,
+    mediaType: measured.mediaType,
+    tokens: measured.tokens,
+    tokensAreExact: measured.tokensAreExact,
+    placement: committed?.placement ?? null,
+    rule: committed?.rule ?? null,
+    path: committed?.file?.path ?? null,
+    pointerTokens: facts?.pointerTokens ?? 0,
+    files: [...(facts?.blocks ?? []), ...(facts?.written ?? [])].map(fileOf),
+    attempts: facts?.attempts ?? 0,
+    durationMs: facts?.durationMs ?? 0,
+  };
+}
+
+/** What is known of a result in words: it was never measured by an Activity. */
+function spokenFacts({ committed }: CallRecord): Pick<
+  ToolCallView,
+  'bytes' | 'sha256' | 'mediaType' | 'tokens' | 'tokensAreExact'
+> {
+  const text = committed && 'text' in committed.context ? committed.context.text : '';
+  const sha256 = createHash('sha256').update(text).digest('hex');
+  const bytes = Buffer.byteLength(text);
+  return { bytes, sha256, mediaType: 'text/plain', tokens: committed?.tokens ?? 0, tokensAreExact: false };
+}
+
+function fileOf({ path, sha256, bytes, mediaType }: FileFacts): FileFacts {
+  return { path, sha256, bytes, mediaType };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

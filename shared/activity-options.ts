@@ -1,0 +1,50 @@
+// The one table of timeouts and retry policies. Temporal owns retries; no SDK below it retries. Source: D16.
+import { NON_RETRYABLE_TYPES } from './errors.ts';
+
+/** Timeouts and retries of one Activity, in the form that `ActivityOptions` takes; times in milliseconds. */
+export interface ActivitySettings {
+  readonly startToCloseTimeout: number;
+  readonly heartbeatTimeout: number;
+  readonly retry: {
+    readonly initialInterval: number;
+    readonly backoffCoefficient: number;
+    readonly maximumInterval: number;
+    readonly maximumAttempts: number;
+    readonly nonRetryableErrorTypes: string[];
+  };
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** A Worker that dies is noticed after this long; Activities heartbeat at half of it. Source: D19. */
+export const HEARTBEAT_TIMEOUT_MS = 10 * SECOND;
+
+/** Connections refused end a model call after this many attempts (about 15 s): a wrong address does not mend itself. */
+export const MODEL_UNREACHABLE_ATTEMPTS = 5;
+
+/** A model that sends no byte for this long is given up, and asked again. */
+export const MODEL_IDLE_TIMEOUT_MS = 10 * MINUTE;
+
+function settings(startToCloseTimeout: number, attempts: number, maximumInterval: number): ActivitySettings {
+  return {
+    startToCloseTimeout,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
+    retry: {
+      initialInterval: SECOND,
+      backoffCoefficient: 2,
+      maximumInterval,
+      maximumAttempts: attempts,
+      nonRetryableErrorTypes: [...NON_RETRYABLE_TYPES],
+    },
+  };
+}
+
+/** By Activity. A tool call's own deadline (`timeoutMs`, extended by progress) is kept inside its Activity. */
+export const ACTIVITY_SETTINGS = {
+  listTools: settings(5 * MINUTE, 3, 10 * SECOND),
+  callModel: settings(2 * HOUR, 10, MINUTE),
+  callTool: settings(24 * HOUR, 5, 30 * SECOND),
+  commitStep: settings(5 * MINUTE, 8, 30 * SECOND),
+} as const satisfies Record<string, ActivitySettings>;

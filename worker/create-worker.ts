@@ -1,0 +1,75 @@
+// A Worker of Longshore's own: the plugin, the Workflows, and settings for quick hand-over.
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
+import type { LocalServer } from '../activities/mcp/local.ts';
+import type { LongshoreConfig } from '../shared/config.ts';
+import type { McpConfig } from '../shared/mcp-config.ts';
+import type { Home } from './home.ts';
+import type { Log } from './log.ts';
+import { LongshorePlugin } from './plugin.ts';
+
+/** What a Worker is started with. */
+export interface StartWorkerOptions {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly taskQueue: string;
+  readonly home: Home;
+  readonly mcp: McpConfig;
+  readonly config: LongshoreConfig;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  /** Where relative `cwd`s of MCP servers start. */
+  readonly configFolder?: string;
+}
+
+/** A Worker that polls. */
+export interface RunningWorker {
+  /** Settles when the Worker has stopped; rejects when it failed. */
+  readonly run: Promise<void>;
+  /** Stops polling, lets Activities finish or hand over, and closes MCP servers. */
+  shutdown(): Promise<void>;
+}
+
+/** Starts a Worker for Longshore's Workflows and Activities. */
+export async function startWorker(options: StartWorkerOptions): Promise<RunningWorker> {
+  const { connection, namespace, taskQueue, home, mcp, config, env, log, configFolder } = options;
+  const plugin = new LongshorePlugin({
+    store: { folder: home.storeFolder, namespace },
+    mcp,
+    env,
+    log,
+    // `checkConfig` has proved that these came from `defineLocalServer`.
+    localServers: (config.localServers ?? []) as readonly LocalServer[],
+    ...(config.providers && { providers: config.providers }),
+    ...(config.prices && { prices: config.prices }),
+    ...(configFolder !== undefined && { configFolder }),
+  });
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue,
+    plugins: [plugin],
+    // A Worker that died keeps its sticky queue: what waits there is taken back after this long.
+    stickyQueueScheduleToStartTimeout: '1s',
+    shutdownGraceTime: '2s',
+    shutdownForceTime: '15s',
+    ...workflowSource(),
+  });
+  const run = worker.run();
+  return {
+    run,
+    async shutdown() {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await run;
+    },
+  };
+}
+
+/** The prebuilt bundle where the package has one, else the Workflows' source. */
+export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
+  if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return { workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)) };
+}

@@ -1,0 +1,121 @@
+// The plugin: adds Longshore's Activities to a user's own Worker, and lets everything else be.
+import { SimplePlugin } from '@temporalio/plugin';
+import type { Worker, WorkerOptions } from '@temporalio/worker';
+import { createActivities } from '../activities/index.ts';
+import type { LocalServer } from '../activities/mcp/local.ts';
+import { createMcpPool, type McpPool } from '../activities/mcp/pool.ts';
+import { createAskModel } from '../activities/model/ask.ts';
+import { createLocalStore } from '../activities/store/local.ts';
+import type { LongshoreConfig } from '../shared/config.ts';
+import { LongshoreError } from '../shared/errors.ts';
+import type { FileStore } from '../shared/file-store.ts';
+import type { McpConfig } from '../shared/mcp-config.ts';
+import { checkMcpConfig, redact, secretsOf } from '../shared/mcp-config-schema.ts';
+import { loggerOf, type Log } from './log.ts';
+
+/** What the plugin works with. */
+export interface LongshorePluginOptions {
+  /** Where files live: a store, or a folder for the local one. Workers that share turns share it. */
+  readonly store: FileStore | { readonly folder: string; readonly namespace?: string };
+  /** MCP servers in the form that MCP clients share (`{mcpServers: {…}}`), or already checked. */
+  readonly mcp?: McpConfig | { readonly mcpServers: { readonly [name: string]: unknown } };
+  /** Tools in this process, as servers; see `defineLocalServer`. */
+  readonly localServers?: readonly LocalServer[];
+  /** Model providers beside `openai`, by the name before the slash in `model.name`. */
+  readonly providers?: LongshoreConfig['providers'];
+  /** Prices for cost budgets, by `provider/model`. */
+  readonly prices?: LongshoreConfig['prices'];
+  /** Where `${NAME}` and keys come from. @default process.env */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where relative `cwd`s of MCP servers start. @default the working directory */
+  readonly configFolder?: string;
+  /** @default Temporal's own logger */
+  readonly log?: Log;
+}
+
+/**
+ * Longshore on a user's own Worker, Client and bundle.
+ *
+ * It adds four Activities, all named `longshore…`, and refuses a Worker that already has one of these names
+ * (`PluginCollision`). Codecs, interceptors, Activities and every other option stay as they are. TypeScript plugins
+ * cannot ship Workflows: re-export `longshoreAgentTurn` from your own workflows module.
+ */
+export class LongshorePlugin extends SimplePlugin {
+  private readonly pool: McpPool;
+
+  constructor(options: LongshorePluginOptions) {
+    const env = options.env ?? process.env;
+    const mcp = mcpConfig(options.mcp);
+    const localServers = options.localServers ?? [];
+    checkServerNames(mcp, localServers);
+    const secrets = secretsOf(mcp, env);
+    const pool = createMcpPool({
+      config: mcp,
+      localServers,
+      env,
+      log: options.log ?? loggerOf('mcp'),
+      ...(options.configFolder !== undefined && { configFolder: options.configFolder }),
+    });
+    const askModel = createAskModel({ env, secrets, ...(options.providers && { providers: options.providers }) });
+    const activities = createActivities({
+      store: storeOf(options.store),
+      pool,
+      askModel,
+      prices: options.prices ?? {},
+      localServers,
+      redact: (text) => redact(text, secrets),
+      redactBytes: (bytes) => redactBytes(bytes, secrets),
+    });
+    super({ name: 'longshore', activities });
+    this.pool = pool;
+  }
+
+  override configureWorker(options: WorkerOptions): WorkerOptions {
+    const taken = Object.keys(options.activities ?? {}).filter((name) => name.startsWith('longshore'));
+    if (taken.length > 0) {
+      throw new LongshoreError(
+        'PluginCollision',
+        `The Worker already has Activities with names of the plugin: ${taken.join(', ')}`,
+        'Rename them, or add the plugin once only: names that begin with `longshore` belong to it.',
+      );
+    }
+    return super.configureWorker(options);
+  }
+
+  override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+    try {
+      await super.runWorker(worker, next);
+    } finally {
+      await this.pool.close();
+    }
+  }
+}
+
+function storeOf(store: LongshorePluginOptions['store']): FileStore {
+  if ('putBlob' in store) return store;
+  return createLocalStore({ folder: store.folder, namespace: store.namespace ?? 'default' });
+}
+
+function mcpConfig(given: LongshorePluginOptions['mcp']): McpConfig {
+  if (!given) return { source: 'the plugin options', servers: {} };
+  if ('servers' in given) return given;
+  const checked = checkMcpConfig(given, 'the plugin options');
+  if ('config' in checked) return checked.config;
+  const faults = checked.faults.map(({ path, message, mend }) => `${path}: ${message}. ${mend}`).join('\n');
+  throw new LongshoreError('McpConfigInvalid', `The MCP configuration has faults:\n${faults}`, 'Mend them all.');
+}
+
+function checkServerNames(mcp: McpConfig, local: readonly LocalServer[]): void {
+  const names = [...Object.keys(mcp.servers), ...local.map((server) => server.name)];
+  const clash = names.find((name, index) => names.indexOf(name) !== index);
+  if (clash === undefined) return;
+  throw new LongshoreError('ToolServerClash', `Two servers are named \`${clash}\``, 'Rename one of them.');
+}
+
+function redactBytes(bytes: Uint8Array, secrets: readonly string[]): Uint8Array {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (!secrets.some((secret) => view.includes(secret))) return bytes;
+  // latin1 keeps every byte as one character, so that what surrounds a secret stays as it was.
+  const latin = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
+  return Buffer.from(redact(view.toString('latin1'), latin), 'latin1');
+}
