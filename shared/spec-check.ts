@@ -48,9 +48,13 @@ export function requireSpec(value: unknown, source: string): AgentSpec {
 export function specInvalid(faults: readonly SpecFault[], source: string): LongshoreError {
   const [first, ...others] = faults;
   if (first && others.length === 0) {
-    return new LongshoreError('SpecInvalid', `${source}: ${faultList([{ ...first, mend: '' }])}`, first.mend);
+    return new LongshoreError(
+      'SpecInvalid',
+      `${source}: ${first.path === '' ? '' : `${first.path}: `}${first.message}`,
+      first.mend,
+    );
   }
-  return new LongshoreError('SpecInvalid', `${source} has ${faults.length} faults.`, faultList(faults));
+  return new LongshoreError('SpecInvalid', `${source} has ${faults.length} faults`, faultList(faults));
 }
 
 /** Servers that the spec names and the configuration does not have, each with those that it has. */
@@ -63,7 +67,7 @@ export function checkSpecServers(spec: AgentSpec, config: McpConfig): readonly S
     return [
       {
         path: formatPath(['mcp_servers', index, 'name']),
-        message: `no server \`${name}\` is configured in ${config.source}.`,
+        message: `no server \`${name}\` is configured in ${config.source}`,
         mend:
           configured.length === 0
             ? `${list} Add it under mcpServers.`
@@ -78,13 +82,13 @@ function refused(faults: readonly SpecFault[]): SpecCheck {
 }
 
 function emptyFault(): SpecFault {
-  return { path: '', message: 'The spec is empty.', mend: 'Give at least `model: {name: provider/model}`.' };
+  return { path: '', message: 'The spec is empty', mend: 'Give at least `model: {name: provider/model}`.' };
 }
 
 function sizeFault(sizeBytes: number): SpecFault {
   return {
     path: '',
-    message: `The spec has ${sizeBytes} bytes as JSON; the limit is ${MAX_SPEC_BYTES}.`,
+    message: `The spec has ${sizeBytes} bytes as JSON; the limit is ${MAX_SPEC_BYTES}`,
     mend: 'Shorten the instructions or the seed messages; put large data where a tool can read it.',
   };
 }
@@ -108,7 +112,7 @@ function duplicateServers(servers: unknown): readonly SpecFault[] {
     if (typeof name !== 'string' || first === index) return [];
     const path = formatPath(['mcp_servers', index, 'name']);
     return [
-      { path, message: `\`${name}\` is already named at mcp_servers.${first}.`, mend: 'Make one entry of the two.' },
+      { path, message: `\`${name}\` is already named at mcp_servers.${first}`, mend: 'Make one entry of the two.' },
     ];
   });
 }
@@ -120,7 +124,7 @@ function skillsWithoutSandbox(skills: unknown, config: Record<string, unknown>):
   return [
     {
       path: 'skills',
-      message: 'skills need the sandbox.',
+      message: 'skills need the sandbox',
       mend: 'Set `config.sandbox.enabled: true`, or remove the skills.',
     },
   ];
@@ -134,7 +138,7 @@ function lateReminder(config: Record<string, unknown>): readonly SpecFault[] {
   return [
     {
       path: 'config.approvals.remind_after',
-      message: `a reminder after ${String(approvals['remind_after'])} comes no sooner than the deadline of ${String(approvals['deadline'])}.`,
+      message: `a reminder after ${String(approvals['remind_after'])} comes no sooner than the deadline of ${String(approvals['deadline'])}`,
       mend: 'Make `remind_after` shorter than `deadline`.',
     },
   ];

@@ -7,7 +7,7 @@ import { nearest } from './spec-nearest.ts';
 export interface SpecFault {
   /** Keys and indices joined by dots, as in `mcp_servers.0.enable_tools.0`; empty for the whole. */
   readonly path: string;
-  /** What was expected and what was got. */
+  /** What was expected and what was got; without a full stop. */
   readonly message: string;
   /** What to do about it. */
   readonly mend: string;
@@ -30,7 +30,7 @@ export function formatPath(segments: readonly PropertyKey[]): string {
 /** Faults as text, a line of fault and mend each. */
 export function faultList(faults: readonly SpecFault[]): string {
   return faults
-    .map(({ path, message, mend }) => `${path === '' ? '' : `${path}: `}${message} ${mend}`.trim())
+    .map(({ path, message, mend }) => `${path === '' ? '' : `${path}: `}${message}. ${mend}`.trim())
     .join('\n');
 }
 
@@ -56,7 +56,7 @@ export function suggest(word: string, known: readonly string[]): string {
 export function unknownKeyFault(path: readonly PropertyKey[], key: string, known: readonly string[]): SpecFault {
   return {
     path: formatPath([...path, key]),
-    message: `\`${shorten(key)}\` is not a key of ${path.length === 0 ? 'the top level' : `\`${formatPath(path)}\``}.`,
+    message: `\`${shorten(key)}\` is not a key of ${path.length === 0 ? 'the top level' : `\`${formatPath(path)}\``}`,
     mend: suggest(key, known),
   };
 }

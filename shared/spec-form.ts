@@ -134,7 +134,7 @@ function isTypeIssue(issue: Issue): boolean {
 function fault(path: Path, expected: string, value: unknown, mend: string | null): SpecFault {
   const kind = expected.replace(/ with the keys .*/, '');
   const message =
-    value === undefined ? `is missing: expected ${kind}.` : `expected ${kind}, got ${describeValue(value)}.`;
+    value === undefined ? `is missing: expected ${kind}` : `expected ${kind}, got ${describeValue(value)}`;
   return { path: formatPath(path), message, mend: mend ?? genericMend(path, expected, value) };
 }
 

@@ -14,11 +14,11 @@ export type SpecText = { readonly value: unknown } | { readonly fault: SpecFault
 /** Reads by the file's extension (.json, .yaml, .yml), else by content: `{` at the start means JSON. Never throws. */
 export function parseSpecText(text: string, fileName: string): SpecText {
   if (text.length > MAX_SPEC_CHARACTERS)
-    return problem(`${fileName} has ${text.length} characters; the limit is ${MAX_SPEC_CHARACTERS}.`, 'Shorten it.');
+    return problem(`${fileName} has ${text.length} characters; the limit is ${MAX_SPEC_CHARACTERS}`, 'Shorten it.');
   const plain = text.replace(/^\uFEFF/, '');
-  if (plain.trim() === '') return problem(`${fileName} is empty.`, 'Write JSON or YAML into it.');
+  if (plain.trim() === '') return problem(`${fileName} is empty`, 'Write JSON or YAML into it.');
   if (plain.includes('\0'))
-    return problem(`${fileName} holds a NUL character: it is not a text.`, 'Save it as UTF-8 text.');
+    return problem(`${fileName} holds a NUL character: it is not a text`, 'Save it as UTF-8 text.');
   return isJson(plain, fileName) ? parseJson(plain, fileName) : parseYaml(plain, fileName);
 }
 
@@ -38,7 +38,7 @@ function parseJson(text: string, fileName: string): SpecText {
       '',
     );
     return problem(
-      `${fileName} is not valid JSON${placeOf(text, jsonErrorAt(text, error))}: ${reason}.`,
+      `${fileName} is not valid JSON${placeOf(text, jsonErrorAt(text, error))}: ${reason}`,
       'Mend the JSON there.',
     );
   }
@@ -74,13 +74,13 @@ function parseYaml(text: string, fileName: string): SpecText {
   try {
     document = readYaml(text);
   } catch (error) {
-    return problem(`${fileName} cannot be read: ${messageOf(error)}.`, 'Nest it less deeply.');
+    return problem(`${fileName} cannot be read: ${messageOf(error)}`, 'Nest it less deeply.');
   }
   const error = document.errors[0] ?? document.warnings[0];
   if (error?.code === 'DUPLICATE_KEY') return duplicate(text, fileName, error.pos[0]);
   if (error) {
     const place = placeOf(text, error.pos[0]);
-    return problem(`${fileName} is not valid YAML${place}: ${yamlReason(error)}.`, yamlMend(error.code));
+    return problem(`${fileName} is not valid YAML${place}: ${yamlReason(error)}`, yamlMend(error.code));
   }
   try {
     return checkDepth(document.toJS({ maxAliasCount: 100 }), fileName);
@@ -89,7 +89,7 @@ function parseYaml(text: string, fileName: string): SpecText {
     const alias = /Unresolved alias .*: (.*)$/.exec(reason)?.[1];
     const place = alias === undefined ? '' : placeOf(text, Math.max(0, text.indexOf(`*${alias}`)));
     return problem(
-      `${fileName} cannot be read${place}: ${reason}.`,
+      `${fileName} cannot be read${place}: ${reason}`,
       'Write the value out where it is used; a text that starts with * needs quotes.',
     );
   }
@@ -118,14 +118,14 @@ function yamlMend(code: string): string {
 
 function duplicate(text: string, fileName: string, offset: number): SpecText {
   const key = /^[^\s:]{1,60}/.exec(text.slice(offset))?.[0] ?? '';
-  return problem(`${fileName} gives the key ${key} twice${placeOf(text, offset)}.`, 'Remove one of the two.');
+  return problem(`${fileName} gives the key ${key} twice${placeOf(text, offset)}`, 'Remove one of the two.');
 }
 
 /** A value that contains itself, or goes too deep for what reads it later. */
 function checkDepth(value: unknown, fileName: string): SpecText {
   if (isJsonSafe(value)) return { value };
   return problem(
-    `${fileName} holds a value that contains itself, nests too deeply, or is not a finite number.`,
+    `${fileName} holds a value that contains itself, nests too deeply, or is not a finite number`,
     'Write plain values, at most 64 levels deep.',
   );
 }

@@ -22,7 +22,7 @@ export function checkUserMessage(value: unknown): UserMessageCheck {
   if (isObject(value) && isBlank(value['content'])) {
     return {
       type: 'MessageEmpty',
-      faults: [{ path: 'content', message: 'The message is empty.', mend: 'Say what the agent is to do.' }],
+      faults: [{ path: 'content', message: 'The message is empty', mend: 'Say what the agent is to do.' }],
     };
   }
   const form = checkForm(userMessageSchema, value);
@@ -46,7 +46,7 @@ export function requireUserMessage(value: unknown): UserMessage {
       first.mend,
     );
   }
-  throw new LongshoreError(check.type, `The message has ${check.faults.length} faults.`, faultList(check.faults));
+  throw new LongshoreError(check.type, `The message has ${check.faults.length} faults`, faultList(check.faults));
 }
 
 /** UTF-8 bytes of a text, without encoding it; a lone surrogate counts three, as its replacement does. */
@@ -73,7 +73,7 @@ function isBlank(content: unknown): boolean {
 function tooLarge(sizeBytes: number): SpecFault {
   return {
     path: '',
-    message: `The message has ${sizeBytes} bytes; the limit is ${MAX_MESSAGE_BYTES}.`,
+    message: `The message has ${sizeBytes} bytes; the limit is ${MAX_MESSAGE_BYTES}`,
     mend: 'Put large data where a tool can read it, and name it in the message; or send fewer or smaller images.',
   };
 }
