@@ -1,0 +1,136 @@
+// The `fetch` under the SDK's Streamable HTTP transport: expands headers at every request, tells a request that cannot
+// have arrived from one that may have, bounds messages, and notices an answer's stream that ends without an answer (the
+// SDK would wait for ever).
+import { Agent, fetch as undiciFetch } from 'undici';
+
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+
+import { messageOf } from '../../shared/errors.ts';
+import { currentExchange, type Exchange } from './exchange.ts';
+import { LostFault, MessageTooLargeFault, NotSentFault } from './faults.ts';
+
+/** How often the SDK takes up a broken stream again. */
+export const MOST_RESUMPTIONS = 2;
+/** What has been read when a stream ends may still be on its way to the one who waits. */
+const SETTLE_MS = 100;
+
+/** Errors that say no connection was made. */
+const NOT_CONNECTED: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ERR_INVALID_URL',
+]);
+
+interface FetchOptions {
+  /** The configured headers, expanded; raises `EnvironmentMissing`. */
+  readonly headers: () => Readonly<Record<string, string>>;
+  readonly maxMessageBytes: number;
+}
+
+/** A `fetch` for one server, and what frees its sockets. */
+export interface ServerFetch {
+  readonly fetch: FetchLike;
+  readonly close: () => Promise<void>;
+}
+
+/** Makes the `fetch` of a server. */
+export function createServerFetch(options: FetchOptions): ServerFetch {
+  // Node's own limits (300 s to the first byte, 300 s between two) would cut long calls; deadlines are the exchange's.
+  const dispatcher = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+  const send = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const headers = new Headers(init.headers);
+    for (const [name, value] of Object.entries(options.headers())) headers.set(name, value);
+    // Both follow the same standard; only their nominal types differ.
+    const request = { ...init, headers: Object.fromEntries(headers), dispatcher } as Parameters<typeof undiciFetch>[1];
+    return undiciFetch(url, request);
+  };
+  return {
+    fetch: async (url, init) => {
+      const exchange = currentExchange.getStore();
+      const isResumption = new Headers(init?.headers).has('last-event-id');
+      // Nobody waits for this answer any more: "no stream here" ends the SDK's attempts to read it.
+      if (exchange?.isOver === true && isResumption) return new Response(null, { status: 405 });
+      const response = await send(url, init).catch((error: unknown) => {
+        if (exchange !== undefined && isResumption) resumptionFailed(exchange);
+        throw networkFault(error);
+      });
+      if (exchange === undefined || response.body === null) return response;
+      if (!response.ok) {
+        if (isResumption) resumptionFailed(exchange, response.status);
+        return response;
+      }
+      if (init?.method !== 'POST' && !isResumption) return response;
+      const body = watched(response.body, exchange, options.maxMessageBytes);
+      return new Response(body, { status: response.status, headers: response.headers });
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+const failures = new WeakMap<Exchange, number>();
+
+function resumptionFailed(exchange: Exchange, status?: number): void {
+  const count = (failures.get(exchange) ?? 0) + 1;
+  failures.set(exchange, count);
+  if (count < MOST_RESUMPTIONS && status !== 405) return;
+  exchange.end(new LostFault('the stream of the answer broke and could not be taken up again'));
+}
+
+function networkFault(error: unknown): unknown {
+  if (!(error instanceof TypeError)) return error;
+  const { cause } = error;
+  const codes = cause instanceof AggregateError ? cause.errors.map(codeOf) : [codeOf(cause)];
+  const why = codes.find((code) => code !== undefined) ?? messageOf(cause ?? error);
+  const isNotSent = codes.every((code) => code !== undefined && (NOT_CONNECTED.has(code) || /CERT|TLS/.test(code)));
+  return isNotSent ? new NotSentFault(`no connection (${why})`) : new LostFault(`the connection broke (${why})`);
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The same body; a message above the limit and an end without an answer end the exchange. */
+function watched(body: ReadableStream<Uint8Array>, exchange: Exchange, limitBytes: number): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let messageBytes = 0;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) {
+          bodyEnded(exchange);
+          controller.close();
+          return;
+        }
+        messageBytes = bytesSinceBoundary(value, messageBytes);
+        if (messageBytes > limitBytes) throw new MessageTooLargeFault(limitBytes);
+        controller.enqueue(value);
+      } catch (error) {
+        if (error instanceof MessageTooLargeFault) exchange.end(error);
+        else bodyEnded(exchange);
+        await reader.cancel(error).catch(() => {});
+        controller.error(error);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+function bodyEnded(exchange: Exchange): void {
+  setTimeout(() => {
+    if (!exchange.isResumable) exchange.end(new LostFault('the stream of the answer ended without one'));
+  }, SETTLE_MS);
+}
+
+/** An empty line ends a server-sent event; a JSON body has none, or its size is counted from there, which is as well. */
+function bytesSinceBoundary(chunk: Uint8Array, before: number): number {
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  const boundary = Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\n\r\n'));
+  return boundary === -1 ? before + bytes.length : bytes.length - boundary;
+}

@@ -1,0 +1,60 @@
+// From a line or a body to a JSON-RPC message, and from a message to what a tool answered. Nothing a server sends makes a
+// call hang: an answer that cannot be understood is an answer that says so.
+import { JSONRPCMessageSchema, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+
+import { isObject, type JsonObject, type JsonValue } from '../../shared/json.ts';
+import type { ToolResponse } from '../../shared/tool-server.ts';
+
+const INVALID_REQUEST = -32_600;
+const RESULT_KEYS: ReadonlySet<string> = new Set(['content', 'structuredContent', 'isError', '_meta']);
+
+/** A JSON-RPC error as the server sent it. */
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/**
+ * One line of a stdio server as a message; `undefined` for a line that is none (a log on stdout). An answer that breaks the
+ * protocol's form becomes an error answer to the same request.
+ */
+export function parseMessage(line: string): JSONRPCMessage | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    // Not JSON: a log line.
+    return undefined;
+  }
+  const message = JSONRPCMessageSchema.safeParse(value);
+  if (message.success) return message.data;
+  if (!isObject(value) || !('result' in value || 'error' in value)) return undefined;
+  const { id } = value;
+  if (typeof id !== 'number' && typeof id !== 'string') return undefined;
+  const [issue] = message.error.issues;
+  const problem = `The server's answer breaks the form of JSON-RPC: ${issue?.message ?? 'unknown'}`;
+  return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message: problem, data: value } };
+}
+
+/** A tool result as it came; members beyond the protocol's own are kept as structured content where there is none. */
+export function toToolResponse(result: JsonObject): ToolResponse {
+  const { content, structuredContent, isError, _meta } = result;
+  const blocks: readonly JsonValue[] = Array.isArray(content) ? content : content === undefined ? [] : [content];
+  const others = Object.entries(result).filter(([key]) => !RESULT_KEYS.has(key));
+  const structured =
+    structuredContent ?? (content === undefined && others.length > 0 ? Object.fromEntries(others) : null);
+  return {
+    content: blocks,
+    ...(structured !== null && { structuredContent: structured }),
+    ...(isError === true && { isError: true }),
+    ...(isObject(_meta) && { _meta }),
+  };
+}
+
+/** A JSON-RPC error as the result the model gets: code, message and data, whole. */
+export function errorResponse(error: RpcError): ToolResponse {
+  const data =
+    error.data === undefined ? '' : `\n${typeof error.data === 'string' ? error.data : JSON.stringify(error.data)}`;
+  return { isError: true, content: [{ type: 'text', text: `${error.message} (code ${error.code})${data}` }] };
+}

@@ -1,0 +1,135 @@
+// All MCP servers of a Worker process, one connection each: configured ones over stdio and HTTP, and servers of local tools.
+import { LongshoreError } from '../../shared/errors.ts';
+import { DEFAULT_TOOL_TIMEOUT_MS, type McpConfig, type McpServerConfig } from '../../shared/mcp-config.ts';
+import { redact as redactSecrets, secretsOf, type Environment } from '../../shared/mcp-config-schema.ts';
+import type { ToolAnnotations, ToolServer } from '../../shared/tool-server.ts';
+import type { Connection } from './connection.ts';
+import type { LocalServer } from './local.ts';
+import { openHttp, openLocal, openStdio, type OpenContext } from './open.ts';
+import { createPooledServer } from './pooled-server.ts';
+import { createServerLog, type PoolLogEntry } from './server-log.ts';
+
+export type { PoolLogEntry } from './server-log.ts';
+
+/** What is configured of a server, for whoever calls it. */
+export interface ServerSettings {
+  /** A call's deadline in milliseconds, extended by progress. */
+  readonly timeoutMs: number;
+  readonly description?: string;
+  readonly honoursIdempotencyKeys: boolean;
+  readonly annotations: { readonly [tool: string]: ToolAnnotations };
+}
+
+/** The servers of a Worker. */
+export interface McpPool {
+  /** Raises `McpServerUnknown`, which lists the servers there are. Starts nothing. */
+  server(name: string): ToolServer;
+  /** In order of configuration, local servers last. */
+  names(): readonly string[];
+  /** Raises `McpServerUnknown`. */
+  settings(name: string): ServerSettings;
+  /** Ends every connection and every process; calls under way end as lost. */
+  close(): Promise<void>;
+}
+
+/** What a pool is made of. */
+export interface McpPoolOptions {
+  readonly config: McpConfig;
+  readonly localServers?: readonly LocalServer[];
+  /** Where `${NAME}` comes from. @default process.env */
+  readonly env?: Environment;
+  readonly log: (entry: PoolLogEntry) => void;
+  /** Where relative `cwd`s start. @default the working directory */
+  readonly configFolder?: string;
+  /** How long a server may take to start and answer `initialize`, in milliseconds. @default 60000 */
+  readonly startTimeoutMs?: number;
+}
+
+interface PooledEntry {
+  readonly server: ToolServer;
+  readonly settings: ServerSettings;
+}
+
+const START_TIMEOUT_MS = 60_000;
+
+/** Makes the pool; raises `ToolServerClash` when a local server has the name of a configured one. Starts nothing. */
+export function createMcpPool(options: McpPoolOptions): McpPool {
+  const env = options.env ?? process.env;
+  const secrets = secretsOf(options.config, env);
+  const redact = (text: string): string => redactSecrets(text, secrets);
+  const entries = new Map<string, PooledEntry>();
+  const contextOf = (name: string): OpenContext => ({
+    name,
+    source: options.config.source,
+    env,
+    log: createServerLog(name, options.log, redact),
+    redact,
+    startTimeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
+    configFolder: options.configFolder ?? process.cwd(),
+  });
+  for (const [name, config] of Object.entries(options.config.servers)) {
+    const context = contextOf(name);
+    entries.set(
+      name,
+      entryOf(config, context, () => openConfigured(config, context)),
+    );
+  }
+  for (const local of options.localServers ?? []) {
+    if (entries.has(local.name)) throw clash(local.name, options.config.source);
+    const context = contextOf(local.name);
+    entries.set(
+      local.name,
+      entryOf(local, context, () => openLocal(local, context)),
+    );
+  }
+  return poolOf(entries, options.config.source);
+}
+
+function poolOf(entries: ReadonlyMap<string, PooledEntry>, source: string): McpPool {
+  const entry = (name: string): PooledEntry => {
+    const found = entries.get(name);
+    if (found === undefined) throw unknown(name, [...entries.keys()], source);
+    return found;
+  };
+  return {
+    server: (name) => entry(name).server,
+    names: () => [...entries.keys()],
+    settings: (name) => entry(name).settings,
+    close: async () => {
+      await Promise.all([...entries.values()].map(({ server }) => server.close()));
+    },
+  };
+}
+
+type Common = Pick<McpServerConfig, 'description' | 'timeoutMs' | 'annotations' | 'honoursIdempotencyKeys'>;
+
+function entryOf(common: Common, context: OpenContext, open: () => Promise<Connection>): PooledEntry {
+  const { name, source, redact } = context;
+  const { timeoutMs = DEFAULT_TOOL_TIMEOUT_MS, annotations = {}, honoursIdempotencyKeys = false, description } = common;
+  const settings = {
+    timeoutMs,
+    honoursIdempotencyKeys,
+    annotations,
+    ...(description !== undefined && { description }),
+  };
+  return { settings, server: createPooledServer({ name, source, timeoutMs, annotations, open, redact }) };
+}
+
+async function openConfigured(config: McpServerConfig, context: OpenContext): Promise<Connection> {
+  return config.type === 'stdio' ? openStdio(config, context) : openHttp(config, context);
+}
+
+function unknown(name: string, names: readonly string[], source: string): LongshoreError {
+  const known = names.length === 0 ? 'none is' : `configured are ${names.map((known) => `\`${known}\``).join(', ')}`;
+  const message = `MCP server \`${name}\` is not configured; ${known}`;
+  return new LongshoreError(
+    'McpServerUnknown',
+    message,
+    `Add \`${name}\` to ${source}, or use one of the configured names.`,
+  );
+}
+
+function clash(name: string, source: string): LongshoreError {
+  const message = `MCP server \`${name}\` is configured in ${source} and defined as a server of local tools too`;
+  return new LongshoreError('ToolServerClash', message, 'Rename one of the two.');
+}

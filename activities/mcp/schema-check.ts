@@ -1,0 +1,61 @@
+// Whether a tool's input schema can be used at all: a model must not be offered a tool whose arguments cannot be checked.
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTick } from 'node:timers/promises';
+
+import { Ajv } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { LRUCache } from 'lru-cache';
+
+import { messageOf } from '../../shared/errors.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../shared/json.ts';
+
+const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-0[67]\/schema#?$/;
+const DRAFT_2020 = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
+const OPTIONS = { strict: false, validateFormats: false, logger: false, addUsedSchema: false } as const;
+
+/** Checks of a catalog of a thousand tools take seconds: verdicts are kept, and the event loop is let go in between. */
+const verdicts = new LRUCache<string, { readonly problem: string | undefined }>({ max: 10_000 });
+const LONGEST_TURN_MS = 15;
+
+/** Checks schemas one after the other without holding up the event loop. */
+export type SchemaChecker = (schema: JsonValue | undefined) => Promise<string | undefined>;
+
+/** A checker for one listing: gives what is wrong with a schema, or `undefined`. */
+export function createSchemaChecker(signal: AbortSignal): SchemaChecker {
+  let since = performance.now();
+  return async (schema) => {
+    if (!isObject(schema)) return 'inputSchema is not an object';
+    if (schema['type'] !== 'object')
+      return `inputSchema must have type "object", it has ${JSON.stringify(schema['type'])}`;
+    const key = createHash('sha256').update(JSON.stringify(schema)).digest('base64');
+    const known = verdicts.get(key);
+    if (known !== undefined) return known.problem;
+    if (performance.now() - since > LONGEST_TURN_MS) {
+      await nextTick();
+      signal.throwIfAborted();
+      since = performance.now();
+    }
+    const problem = compileProblem(schema);
+    verdicts.set(key, { problem });
+    return problem;
+  };
+}
+
+/** By `$schema`; without one (or with an unknown one) it is 2020-12, and what only draft 7 understands is taken as that. */
+function compileProblem(schema: JsonObject): string | undefined {
+  const { $schema, ...body } = schema;
+  const dialect = typeof $schema === 'string' ? $schema : '';
+  if (DRAFT_7.test(dialect)) return problemIn(new Ajv(OPTIONS), body);
+  const problem = problemIn(new Ajv2020(OPTIONS), body);
+  if (problem === undefined || DRAFT_2020.test(dialect)) return problem;
+  return problemIn(new Ajv(OPTIONS), body) === undefined ? undefined : problem;
+}
+
+function problemIn(ajv: Ajv | Ajv2020, schema: JsonObject): string | undefined {
+  try {
+    ajv.compile(schema);
+    return undefined;
+  } catch (error) {
+    return `inputSchema does not compile: ${messageOf(error).slice(0, 300)}`;
+  }
+}
