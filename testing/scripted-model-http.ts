@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 export interface HttpEndpoint {
   /** As `OPENAI_BASE_URL` wants it: `http://127.0.0.1:<port>/v1`. */
   readonly baseUrl: string;
-  /** Ends every connection and gives the port back. */
+  /** Ends every connection and gives the port back; a second time does nothing. */
   readonly close: () => Promise<void>;
 }
 
@@ -22,6 +22,7 @@ export async function listen(
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The server has no port.');
   const close = async (): Promise<void> => {
+    if (!server.listening) return;
     const closed = new Promise<void>((resolve, reject) => server.close((error) => (error ? reject(error) : resolve())));
     server.closeAllConnections();
     await closed;

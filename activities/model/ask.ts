@@ -41,13 +41,12 @@ async function ask(request: ModelRequest, { model, context }: ResolvedModel): Pr
     const call = (async () => model.doStream(callOptionsFor(request, form)))();
     const { stream } = await untilAborted(call, request.signal);
     streaming = true;
-    const collected = collectAnswer(stream, {
+    return await collectAnswer(stream, {
       context: { ...context, streaming },
       isChat: form.isChat,
       onPart: request.onPart,
       signal: request.signal,
     });
-    return await untilAborted(collected, request.signal);
   } catch (error) {
     if (request.signal.aborted) throw request.signal.reason;
     throw classifyModelError(error, { ...context, streaming });

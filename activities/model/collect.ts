@@ -52,9 +52,8 @@ export async function collectAnswer(
     callsBegun: 0,
     sentIds: options.isChat ? new Set() : null,
   };
-  // Leaving the loop by an exception cancels the stream, and with it the connection.
-  for await (const part of stream) {
-    options.signal.throwIfAborted();
+  // The pipe cancels the stream when aborted, even one that does not heed the signal; leaving the loop cancels it too.
+  for await (const part of stream.pipeThrough(new TransformStream(), { signal: options.signal })) {
     options.onPart?.({ characters: 'delta' in part ? part.delta.length : 0 });
     if (part.type === 'error') throw classifyStreamError(part.error, options.context);
     gather(gathered, part);

@@ -2,7 +2,7 @@
 import { contextNumbers, speaksOfContext } from './context-limit.ts';
 import { type ModelCallContext, ModelError } from './model-error.ts';
 import type { ProviderWords } from './provider-words.ts';
-import { boundText } from './redact.ts';
+import { asPhrase } from './redact.ts';
 import { type Headers, retryAfterMs } from './retry-after.ts';
 
 /** A refusal as it came over HTTP. */
@@ -85,7 +85,7 @@ function contextExceeded(failure: StatusFailure, context: ModelCallContext): Mod
 }
 
 function whatHappened(failure: StatusFailure, context: ModelCallContext, what: string): string {
-  const words = boundText(context.redact(failure.words.message), 2048).replace(/[.\s]+$/, '');
+  const words = asPhrase(context.redact(failure.words.message));
   const place = placeOf(failure.url);
   return `${context.model}${place} ${what} (status ${failure.status})${words === '' ? '' : `: ${words}`}.`;
 }

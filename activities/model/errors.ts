@@ -16,7 +16,7 @@ import { statusError } from './errors-by-status.ts';
 import { findNetworkFault, unreachableError } from './errors-by-network.ts';
 import { type ModelCallContext, ModelError } from './model-error.ts';
 import { type ProviderWords, wordsOf, wordsOfBody } from './provider-words.ts';
-import { boundText } from './redact.ts';
+import { asPhrase, boundText } from './redact.ts';
 
 export { ModelError } from './model-error.ts';
 
@@ -30,7 +30,7 @@ export function classifyModelError(thrown: unknown, context: ModelCallContext): 
   const network = findNetworkFault(thrown);
   if (network !== null) return networkError(network, undefined, context);
   if (AISDKError.isInstance(thrown)) return classifySdkError(thrown, context);
-  const message = `${context.model} failed: ${said(messageOf(thrown), context)}.`;
+  const message = `${context.model} failed: ${said(thrown instanceof Error ? messageOf(thrown) : wordsOf(thrown).message, context)}.`;
   if (context.streaming) return new ModelError('ModelStreamBroken', message, 'It is asked again.');
   return new ModelError('ModelAnswerInvalid', message, 'It is asked again; if it stays so, look at the provider.');
 }
@@ -54,7 +54,8 @@ function classifyCall(error: APICallError, context: ModelCallContext): ModelErro
   if (error.cause instanceof ModelError) return error.cause;
   const network = findNetworkFault(error.cause);
   const status = error.statusCode;
-  if (status === undefined) return networkError(network ?? error.message, error.url, context);
+  if (status === undefined)
+    return networkError(network ?? error.message.replace(/^Cannot connect to API: /, ''), error.url, context);
   if (status < 300) {
     if (network !== null) return networkError(network, error.url, context);
     const empty = EmptyResponseBodyError.isInstance(error.cause);
@@ -111,5 +112,5 @@ function statusOfCodes(codes: readonly string[]): number | null {
 }
 
 function said(text: string, context: ModelCallContext): string {
-  return boundText(context.redact(text), 2048).replace(/[.\s]+$/, '');
+  return asPhrase(context.redact(text));
 }

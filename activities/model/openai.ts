@@ -33,6 +33,15 @@ export function openAiModel(options: {
       mend,
     );
   }
+  // Checked here because Node's fetch refuses such a key in words that repeat it.
+  if (!/^[\x21-\x7e]*$/.test(apiKey)) {
+    const message = 'OPENAI_API_KEY holds a character that no HTTP header can carry.';
+    throw new ModelError(
+      'ModelUnauthorized',
+      message,
+      "Correct it in the Worker's environment: look for line breaks and quotes.",
+    );
+  }
   const query = Object.fromEntries(baseUrl.searchParams);
   const provider = createOpenAICompatible({
     name: 'openai',

@@ -1,5 +1,6 @@
 // Reads what a provider says about a failure, in whatever form it says it: OpenAI's `{error: {…}}`, a bare string, the
 // `detail` of Python servers, a plain text.
+import { inspect } from 'node:util';
 import { isObject } from '../../shared/json.ts';
 import { boundText } from './redact.ts';
 
@@ -41,7 +42,7 @@ export function wordsOf(value: unknown): ProviderWords {
       asText(message ?? (isObject(value) && Object.keys(value).length > 0 ? value : '')),
       LONGEST_MESSAGE_BYTES,
     ),
-    codes: codes.map(String),
+    codes: [...new Set(codes.map(String))],
     ...(status === undefined ? {} : { status }),
   };
 }
@@ -51,5 +52,11 @@ function isTelling(value: unknown): boolean {
 }
 
 function asText(value: unknown): string {
-  return typeof value === 'string' ? value.trim() : (JSON.stringify(value) ?? '');
+  if (typeof value === 'string') return value.trim();
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    // Cycles and big integers, which only values that never were JSON have.
+    return inspect(value, { depth: 2 });
+  }
 }

@@ -10,9 +10,9 @@ const MINIMUM_SECRET_LENGTH = 4;
 /** What looks like a key or a bearer token, whole or shown in part, whoever's it is. */
 const KEY_LIKE = /\bsk-[\w*.-]{6,}|\bBearer\s+[\w.~+/=*-]{6,}/gi;
 
-/** Makes a redactor of the given secrets: each exact occurrence, trimmed or not, becomes `[redacted]`. */
+/** Makes a redactor of the given secrets: each exact occurrence becomes `[redacted]`. */
 export function createRedact(secrets: readonly (string | undefined)[]): Redact {
-  const values = [...new Set(secrets.flatMap((secret) => [secret ?? '', secret?.trim() ?? '']))]
+  const values = [...new Set(secrets.map((secret) => secret?.trim() ?? ''))]
     .filter((secret) => secret.length >= MINIMUM_SECRET_LENGTH)
     .sort((a, b) => b.length - a.length);
   return (text) => {
@@ -20,6 +20,11 @@ export function createRedact(secrets: readonly (string | undefined)[]): Redact {
     for (const value of values) clean = clean.replaceAll(value, '[redacted]');
     return clean.replace(KEY_LIKE, '[redacted]');
   };
+}
+
+/** A text as part of a one-line message: one line, bounded to 2 KB, without a final full stop. */
+export function asPhrase(text: string): string {
+  return boundText(text.replace(/\s+/g, ' ').trim(), 2048).replace(/[.\s]+$/, '');
 }
 
 /** Cuts a text to a number of UTF-8 bytes, never inside a character, and says with `…` that it was cut. */

@@ -70,8 +70,9 @@ function assistantMessage(message: Extract<RequestMessage, { role: 'assistant' }
       ...message.toolCalls.map((call) => ({
         type: 'tool-call' as const,
         toolCallId: call.callId,
-        toolName: call.name,
-        input: call.input,
+        toolName: wireName(call.name),
+        // Servers that read arguments into an object refuse the whole conversation over anything else.
+        input: isObject(call.input) ? call.input : { invalid_arguments: call.input },
         ...optionsOf(call.providerMetadata),
       })),
     ],
@@ -90,7 +91,7 @@ function toolMessages(message: ToolMessage, form: RequestForm): LanguageModelV4M
     content: message.results.map((result) => ({
       type: 'tool-result' as const,
       toolCallId: result.callId,
-      toolName: result.name,
+      toolName: wireName(result.name),
       output: hasRoom(result) && result.images.length > 0 ? contentOutput(result) : textOutput(result),
     })),
   };
@@ -124,6 +125,11 @@ function imageParts(result: ToolResult) {
     },
     { type: 'file' as const, mediaType, data: { type: 'data' as const, data } },
   ]);
+}
+
+/** A name the model made up goes back too, and providers refuse a conversation with a name that no tool could have. */
+function wireName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unknown';
 }
 
 /** Metadata goes back as it came; whatever has another form did not come from a provider. */

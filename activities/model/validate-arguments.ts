@@ -17,12 +17,14 @@ const validators = new LRUCache<string, ValidateFunction | false>({ max: 500 });
 /** A server's pattern must not hang the process: linear time, or not checked at all. */
 const linearRegExp = Object.assign(
   (pattern: string) => {
+    // Ajv tells patterns apart by their text, so both kinds give it.
+    const toString = (): string => pattern;
     try {
       const compiled = RE2JS.compile(pattern);
-      return { test: (text: string) => compiled.test(text) };
+      return { test: (text: string) => compiled.test(text), toString };
     } catch {
       // Look-around and back-references, which no linear engine knows; the server checks again.
-      return { test: () => true };
+      return { test: () => true, toString };
     }
   },
   { code: 'linearRegExp' },
@@ -55,17 +57,28 @@ export function validateArguments(schema: JsonObject, input: JsonObject): string
   return shown.join('; ') + more;
 }
 
+/** Only check schemas, so that the meta-schema is compiled once and not for every schema (100 ms, tried). */
+const checkers = { modern: lazy(() => new Ajv2020(OPTIONS)), draft7: lazy(() => new Ajv(OPTIONS)) };
+
 /** One Ajv a schema: two schemas may carry the same `$id`, and an Ajv keeps all it ever compiled. */
 function compile(schema: JsonObject): ValidateFunction | false {
   const { $schema, ...rest } = schema;
   const isModern = typeof $schema !== 'string' || $schema.includes('2020-12');
   try {
-    const ajv = isModern ? new Ajv2020(OPTIONS) : new Ajv(OPTIONS);
+    const checker = isModern ? checkers.modern() : checkers.draft7();
+    if (checker.validateSchema(rest) !== true) return false;
+    const options = { ...OPTIONS, meta: false, validateSchema: false };
+    const ajv = isModern ? new Ajv2020(options) : new Ajv(options);
     addFormats.default(ajv);
     return ajv.compile(rest);
   } catch {
     return false;
   }
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }
 
 function describeFault(fault: ErrorObject): string {
