@@ -131,9 +131,9 @@ async function send(client: Client, request: RpcRequest, exchange: Exchange): Pr
   }
 }
 
-/** The SDK puts `MCP error CODE: ` before what the server said. */
+/** The SDK puts `MCP error CODE: ` before what the server said, at the server's end and at this one. */
 function rpcErrorOf(error: McpError): RpcError {
-  return { code: error.code, message: error.message.replace(/^MCP error -?\d+: /, ''), data: error.data };
+  return { code: error.code, message: error.message.replace(/^(?:MCP error -?\d+: )+/, ''), data: error.data };
 }
 
 function faultOf(error: unknown): Error {

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** How long a server may take to end after its input closes, and again after SIGTERM. */
-const GRACE_MS = 2_000;
+const GRACE_MS = 1_500;
 /** The same for what is left of the group when the server itself has ended; unreaped grandchildren count as alive. */
 const LEFTOVER_GRACE_MS = 300;
 const POLL_MS = 20;
@@ -37,12 +37,11 @@ export async function endGroup(
   } else {
     child.stdin?.destroy();
   }
-  const graceMs = hasEnded(child) ? LEFTOVER_GRACE_MS : GRACE_MS;
   const isGone = (): boolean => hasEnded(child) && !signalGroup(pid, 0);
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     if (isGone()) break;
     signalGroup(pid, signal);
-    await until(isGone, graceMs);
+    await until(isGone, hasEnded(child) ? LEFTOVER_GRACE_MS : GRACE_MS);
   }
   groups.delete(pid);
 }
