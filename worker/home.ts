@@ -21,9 +21,12 @@ export interface Home {
 /** The setting that names the folder. */
 export const HOME_SETTING = 'LONGSHORE_HOME';
 
-/** Where the home is by the environment, without touching it. @default `.longshore` in `cwd` */
-export function homePaths(env: NodeJS.ProcessEnv, cwd: string): Home {
-  const folder = resolve(cwd, env[HOME_SETTING] || '.longshore');
+/**
+ * Where the home is, without touching it: by `LONGSHORE_HOME`, else as configured, else `.longshore`; relative paths
+ * are taken from `cwd`.
+ */
+export function homePaths(env: NodeJS.ProcessEnv, cwd: string, configured?: string): Home {
+  const folder = resolve(cwd, env[HOME_SETTING] || configured || '.longshore');
   return {
     folder,
     database: join(folder, 'temporal.db'),
@@ -39,8 +42,12 @@ export function homePaths(env: NodeJS.ProcessEnv, cwd: string): Home {
  *
  * @throws `HomeUnusable` when it cannot be created or written: the way blocked by a file, no permission, a full disk.
  */
-export async function openHome(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): Promise<Home> {
-  const home = homePaths(env, cwd);
+export async function openHome(
+  env: NodeJS.ProcessEnv = process.env,
+  cwd: string = process.cwd(),
+  configured?: string,
+): Promise<Home> {
+  const home = homePaths(env, cwd, configured);
   try {
     const isNew = await stat(home.folder).then(
       () => false,

@@ -18,6 +18,8 @@ export interface AttachOptions {
   readonly kind: AttachmentKind;
   /** @default process.env */
   readonly env?: NodeJS.ProcessEnv;
+  /** Added to the server's command line, when this process is the one that starts it. @default none */
+  readonly extraArgs?: readonly string[];
   /** One line a remark. @default nobody is told */
   readonly log?: (line: string) => void;
 }
@@ -40,7 +42,7 @@ export async function attachDevServer(home: Home, options: AttachOptions): Promi
   const cli = await findTemporalCli({ env, log });
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
-    const report = await startKeeper(home, cli.path, env);
+    const report = await startKeeper(home, [cli.path, ...(options.extraArgs ?? [])], env);
     if (report.type === 'failed') throw reviveError(report.error);
     const lease = await attachToAny(home, options.kind, deadline - Date.now());
     if (lease !== undefined) return lease;

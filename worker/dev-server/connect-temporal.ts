@@ -1,5 +1,5 @@
-// Which Temporal server a command works with: the one that Temporal's own environment configuration names, else the
-// embedded server of the home.
+// Which Temporal server a command works with: the one that Temporal's own environment configuration names, else the one
+// that `temporal.config` names, else the embedded server of the home.
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { Connection } from '@temporalio/client';
 import type { NativeConnectionOptions } from '@temporalio/worker';
@@ -22,7 +22,7 @@ export interface TemporalServer {
 export interface NamedServer {
   readonly connectionOptions: NativeConnectionOptions & { readonly address: string };
   readonly namespace: string;
-  /** What named it, for messages: `TEMPORAL_ADDRESS`, `profile "staging"`, … */
+  /** What named it, for messages: `TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE (staging)`, … */
   readonly setting: string;
 }
 
@@ -30,13 +30,19 @@ export interface NamedServer {
 const DEFAULT_ADDRESS = 'localhost:7233';
 const CONNECT_TIMEOUT_MS = 8_000;
 
+/** How to connect. */
+export interface ConnectOptions extends AttachOptions {
+  /** The server that `temporal.config` names, for when the environment names none. */
+  readonly configured?: { readonly address: string; readonly namespace?: string } | undefined;
+}
+
 /** Connects to the named server or attaches to the embedded one. Errors as `requireReachable` and `attachDevServer`. */
 export async function connectTemporal(
   env: NodeJS.ProcessEnv,
   home: Home,
-  options: AttachOptions,
+  options: ConnectOptions,
 ): Promise<TemporalServer> {
-  const named = namedServer(env);
+  const named = namedServer(env, options.configured);
   if (named !== null) {
     await requireReachable(named);
     return { connectionOptions: named.connectionOptions, namespace: named.namespace, embedded: null };
@@ -46,16 +52,17 @@ export async function connectTemporal(
 }
 
 /**
- * The server that Temporal's environment configuration names (variables, or a profile of its file); `null` if none.
+ * The server that Temporal's environment configuration names (variables, or a profile of its file), else the one
+ * configured, else `null`.
  *
  * @throws `ConfigInvalid` when that configuration cannot be read or names a profile that is not there.
  */
-export function namedServer(env: NodeJS.ProcessEnv): NamedServer | null {
+export function namedServer(env: NodeJS.ProcessEnv, configured?: ConnectOptions['configured']): NamedServer | null {
   const { connectionOptions, namespace } = loadConfiguration(env);
   const profile = env['TEMPORAL_PROFILE'];
   const isNamed =
     connectionOptions.address !== undefined || connectionOptions.apiKey !== undefined || namespace !== undefined;
-  if (!isNamed && !profile) return null;
+  if (!isNamed && !profile) return configured === undefined ? null : fromConfig(configured);
   const setting = env['TEMPORAL_ADDRESS'] ? 'TEMPORAL_ADDRESS' : settingWithoutAddress(env, profile);
   const defined = Object.fromEntries(Object.entries(connectionOptions).filter(([, value]) => value !== undefined));
   return {
@@ -97,6 +104,14 @@ function loadConfiguration(env: NodeJS.ProcessEnv): ReturnType<typeof loadClient
       { cause: thrown },
     );
   }
+}
+
+function fromConfig({ address, namespace }: NonNullable<ConnectOptions['configured']>): NamedServer {
+  return {
+    connectionOptions: { address },
+    namespace: namespace ?? 'default',
+    setting: '`temporal` in temporal.config',
+  };
 }
 
 function settingWithoutAddress(env: NodeJS.ProcessEnv, profile: string | undefined): string {

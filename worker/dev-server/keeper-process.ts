@@ -13,12 +13,20 @@ import { homeUnusable } from '../home.ts';
 import { newToken } from './claims.ts';
 import type { KeeperReport } from './keeper.ts';
 
-/** Starts a keeper and waits for its first report. @throws `HomeUnusable` when its log cannot be opened. */
-export async function startKeeper(home: Home, cliPath: string, env: NodeJS.ProcessEnv): Promise<KeeperReport> {
+/**
+ * Starts a keeper and waits for its first report. `server` is the Temporal CLI's path and what to add to its arguments.
+ *
+ * @throws `HomeUnusable` when the keeper's log cannot be opened; `TemporalUnavailable` when it died at once.
+ */
+export async function startKeeper(
+  home: Home,
+  server: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<KeeperReport> {
   const logPath = join(home.logsFolder, 'keeper.log');
   const log = openLog(home, logPath);
   const script = fileURLToPath(siblingModule(import.meta.url, './keeper'));
-  const child = spawn(process.execPath, ['--no-warnings', script, newToken(), cliPath], {
+  const child = spawn(process.execPath, ['--no-warnings', script, newToken(), ...server], {
     cwd: home.folder,
     detached: true,
     env: { ...env, LONGSHORE_HOME: home.folder, NODE_OPTIONS: '' },

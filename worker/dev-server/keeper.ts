@@ -1,5 +1,5 @@
 // The keeper: a small process of its own that owns one home's embedded server for as long as anybody is attached, and
-// not longer. Started by `keeper-process.ts` as `keeper.ts CLAIM-TOKEN CLI-PATH` with the home in LONGSHORE_HOME; it
+// not longer. Started by `keeper-process.ts` as `keeper.ts CLAIM-TOKEN CLI-PATH [SERVER-ARGUMENT…]` with the home in LONGSHORE_HOME; it
 // says on standard output how its claim went, then lets go of it.
 import { rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ const PORT_TRIES = 4;
 /** Below this the server would start and then fail in silence. A new database takes some 4 MB. */
 const MINIMUM_FREE_BYTES = 32 * 1024 * 1024;
 
-const [, , token = '', cliPath = ''] = process.argv;
+const [, , token = '', cliPath = '', ...extraArgs] = process.argv;
 process.title = 'longshore-keeper';
 // The database and logs are the owner's only.
 process.umask(0o077);
@@ -98,7 +98,7 @@ async function start(
     const ports = await choosePorts(process.env);
     // The claim names the port before the server has it: whoever finds the claim dead can tell if the server lives.
     await amendClaim(keeper, { serverPort: ports.port });
-    const server = startServerProcess(cliPath, keeper.home, ports, log);
+    const server = startServerProcess([cliPath, ...extraArgs], keeper.home, ports, log);
     await amendClaim(keeper, { serverPid: server.pid });
     if (await server.listens(START_TIMEOUT_MS)) return { server, ports };
     await server.stop();

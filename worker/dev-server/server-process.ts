@@ -47,11 +47,23 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-/** Starts the server. It is not ready yet; a process that could not be started at all ends at once. */
-export function startServerProcess(cliPath: string, home: Home, ports: ServerPorts, log: ServerLog): ServerProcess {
+/**
+ * Starts the server: `command` is the Temporal CLI's path and what to add to its arguments. It is not ready yet; a
+ * process that could not be started at all ends at once.
+ */
+export function startServerProcess(
+  command: readonly string[],
+  home: Home,
+  ports: ServerPorts,
+  log: ServerLog,
+): ServerProcess {
+  const [cliPath = '', ...extraArgs] = command;
   // The watcher is there before the server, so that no moment is left in which the server could be orphaned.
   const watcher = process.platform === 'win32' ? undefined : startWatcher();
-  const child = spawn(cliPath, serverArguments(home, ports), { stdio: ['ignore', 'pipe', 'pipe'], env: serverEnv() });
+  const child = spawn(cliPath, [...serverArguments(home, ports), ...extraArgs], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: serverEnv(),
+  });
   if (child.pid !== undefined) watcher?.stdin?.write(`${child.pid}\n`);
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => log.append(line));

@@ -1,0 +1,50 @@
+// Checks of the machine: Node, the home and its disk, the file store.
+import { randomBytes } from 'node:crypto';
+import { statfs } from 'node:fs/promises';
+
+import { createLocalStore } from '../../activities/store/local.ts';
+import { LongshoreError } from '../../shared/errors.ts';
+import type { Home } from '../../worker/home.ts';
+import type { Finding } from './check.ts';
+import { ok } from './check.ts';
+
+/** Source: architecture, section 4. */
+const MINIMUM_NODE = [22, 12] as const;
+/** Below this, in bytes, a few large results fill the disk. */
+const AMPLE_BYTES = 1024 ** 3;
+
+/** Whether this Node is new enough. */
+export async function checkNode(version: string = process.versions.node): Promise<Finding> {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [leastMajor, leastMinor] = MINIMUM_NODE;
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return ok(`Node ${version}`);
+  return {
+    status: 'missing',
+    detail: `Node ${version} is older than ${MINIMUM_NODE.join('.')}`,
+    mend: 'Install Node 24.',
+  };
+}
+
+/** Whether the home's disk has room. The home itself has been opened, so it can be written. */
+export async function checkHome(home: Home): Promise<Finding> {
+  const { bavail, bsize } = await statfs(home.folder);
+  const freeBytes = bavail * bsize;
+  const detail = `${Math.floor(freeBytes / 1024 ** 2)} MiB free`;
+  if (freeBytes >= AMPLE_BYTES) return ok(detail);
+  return { status: 'note', detail, mend: 'Free some space on that disk, or set LONGSHORE_HOME to another one.' };
+}
+
+/** Whether the file store keeps what it is given: writes a blob, reads it back, and removes it. */
+export async function checkStore(home: Home): Promise<Finding> {
+  const store = createLocalStore({ folder: home.storeFolder, namespace: 'longshore-doctor' });
+  const content = randomBytes(1024);
+  const { sha256 } = await store.putBlob(content);
+  const found = await store.readBlob(sha256);
+  await store.deleteBlob(sha256);
+  if (content.equals(found)) return ok(store.description);
+  throw new LongshoreError(
+    'BlobCorrupt',
+    `${store.description} gave other bytes than it was given.`,
+    'Check the disk.',
+  );
+}

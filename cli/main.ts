@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+// The `longshore` command. Everything is in `program.ts`; this file only joins it to the process.
+import { runCli } from './program.ts';
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  cwd: process.cwd(),
+});
+// Nothing may hold a finished command: a Worker's native runtime or a keep-alive socket would.
+process.exit();

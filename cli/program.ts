@@ -1,0 +1,118 @@
+// The command line's frame: which commands there are, what they get to work with, and how they end. Each command is a
+// file in `commands/` that registers itself.
+import { readFileSync } from 'node:fs';
+
+import { Command, CommanderError } from 'commander';
+
+import type { CommandContext, RegisterCommand } from './command.ts';
+import { addExamples } from './command.ts';
+import { registerDev } from './commands/dev.ts';
+import { registerDoctor } from './commands/doctor.ts';
+import { registerFiles } from './commands/files.ts';
+import { registerRun } from './commands/run.ts';
+import { registerSpec } from './commands/spec.ts';
+import { registerTurns } from './commands/turns.ts';
+import { registerWorker } from './commands/worker.ts';
+import { tellFailure } from './failure.ts';
+import { EXIT_INTERRUPTED, listenForInterrupts } from './interrupts.ts';
+import type { OutputStream } from './output.ts';
+import { createOutput } from './output.ts';
+
+/** What surrounds the command: streams, environment, folder. */
+export interface CliIo {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+}
+
+/** Every command, in the order of `--help`. */
+export const COMMANDS: readonly RegisterCommand[] = [
+  registerRun,
+  registerDev,
+  registerWorker,
+  registerSpec,
+  registerTurns,
+  registerFiles,
+  registerDoctor,
+];
+
+/** Runs one command line (without `node` and the script) and gives the exit code. Never rejects. */
+export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
+  const options = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length);
+  const output = createOutput(io.stdout, io.stderr, options.includes('--json'));
+  endQuietlyWithoutReader(io);
+  const interrupts = listenForInterrupts();
+  let exitCode = 0;
+  try {
+    const program = createProgram(io, {
+      env: io.env,
+      cwd: io.cwd,
+      output,
+      interrupts,
+      action:
+        (work) =>
+        async (...given) => {
+          exitCode = (await work(...given)) ?? 0;
+        },
+    });
+    await program.parseAsync([...argv], { from: 'user' });
+    output.endLive();
+    return exitCode;
+  } catch (thrown) {
+    return tellFailure(thrown, output, options.includes('--debug'));
+  } finally {
+    interrupts.stop();
+    await drained(io.stdout);
+  }
+}
+
+/** The whole program, every command registered. */
+export function createProgram(io: CliIo, context: CommandContext): Command {
+  const program = new Command('longshore')
+    .description('Durable agent runs on Temporal.')
+    .version(packageVersion())
+    .option('--debug', 'show stacks of errors')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+      // Told by `tellFailure`, in the one form of all errors.
+      outputError: () => {},
+    })
+    .showSuggestionAfterError();
+  addExamples(program, ['longshore run agent.yaml --message "What changed last week?"', 'longshore doctor']);
+  for (const register of COMMANDS) register(program, context);
+  return program;
+}
+
+/** A closed pipe (`longshore … | head -1`) is no error worth a word, but the command did not come to its end. */
+function endQuietlyWithoutReader(io: CliIo): void {
+  for (const stream of [io.stdout, io.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(EXIT_INTERRUPTED);
+      throw error;
+    });
+  }
+}
+
+/** Waits until a pipe has taken what was written: `process.exit` would cut it off. */
+async function drained(stream: OutputStream): Promise<void> {
+  if (!stream.writable || stream.destroyed) return;
+  await new Promise<void>((resolve) => {
+    stream.write('', () => resolve());
+  });
+}
+
+function packageVersion(): string {
+  for (const path of ['../package.json', '../../package.json']) {
+    try {
+      // Our own package's description, beside the sources or above `dist/`; it always has a version.
+      const text = readFileSync(new URL(path, import.meta.url), 'utf8');
+      return (JSON.parse(text) as { readonly version: string }).version;
+    } catch {
+      // Not at this place: the next one.
+    }
+  }
+  throw new CommanderError(1, 'longshore.package', 'package.json of longshore is not there');
+}
