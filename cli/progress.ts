@@ -24,7 +24,8 @@ function linesOf(news: TurnNews, paint: ProgressSink['paint']): readonly string[
   switch (news.type) {
     case 'catalog':
       return news.catalog.servers.map((server) => {
-        if (server.unavailable !== undefined) return `  ${paint('red', server.name)}: not available: ${server.unavailable}`;
+        if (server.unavailable !== undefined)
+          return `  ${paint('red', server.name)}: not available: ${server.unavailable}`;
         return paint('dim', `  ${server.name}: ${count(server.toolCount, 'tool')}`);
       });
     case 'model-asked':
@@ -101,9 +102,13 @@ export function summaryLines(
   const colour = view.status === 'completed' ? 'green' : 'red';
   return [
     '',
-    ...(view.answer === null ? [] : [paint('bold', 'answer'), ...view.answer.split('\n').map((line) => `  ${line}`), '']),
+    ...(view.answer === null
+      ? []
+      : [paint('bold', 'answer'), ...view.answer.split('\n').map((line) => `  ${line}`), '']),
     `${paint('bold', 'turn')}    ${view.workflowId}: ${paint(colour, view.status)}`,
-    ...(view.error ? [`${paint('red', 'error')}   ${view.error.type}: ${view.error.message}`, `        ${view.error.mend}`] : []),
+    ...(view.error
+      ? [`${paint('red', 'error')}   ${view.error.type}: ${view.error.message}`, `        ${view.error.mend}`]
+      : []),
     `steps   ${view.steps.length}, tool calls ${calls}, results in files ${files}`,
     `tokens  ${number(tokens.original)} in results, ${number(tokens.inline)} of them in context, ` +
       `${number(Math.max(0, tokens.original - tokens.inline))} kept out; sent ${number(tokens.sent)}, reported ${number(tokens.reported)}`,

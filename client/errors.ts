@@ -21,3 +21,12 @@ export function turnNotFound(workflowId: string): LongshoreError {
     'List the turns that are there with `longshore turns list`.',
   );
 }
+
+/** The turn has ended already. */
+export function turnClosed(workflowId: string, status: string): LongshoreError {
+  return new LongshoreError(
+    'TurnClosed',
+    `Turn \`${workflowId}\` has ended already (${status.toLowerCase()})`,
+    `See how with \`longshore turns show ${workflowId}\`.`,
+  );
+}

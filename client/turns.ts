@@ -1,5 +1,5 @@
 // What one does with turns from outside: start, watch, read, list, cancel, continue.
-import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { Client, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import type { AgentSpec } from '../shared/agent-spec.ts';
 import type { ContinueFrom } from '../shared/activities.ts';
@@ -13,7 +13,7 @@ import {
   type AgentTurnResult,
   type TurnStatus,
 } from '../shared/turn.ts';
-import { isNotFound, turnNotFound } from './errors.ts';
+import { isNotFound, turnClosed, turnNotFound } from './errors.ts';
 import { readHistory } from './history.ts';
 import { TurnRecorder, type TurnNews, type TurnRecord } from './turn-record.ts';
 import { referencedTexts, viewOf, type TurnView } from './turn-view.ts';
@@ -52,7 +52,7 @@ export async function turnInput(client: Client, options: StartTurnOptions): Prom
 export async function startTurn(
   client: Client,
   options: StartTurnOptions,
-): Promise<WorkflowHandle<(input: AgentTurnInput) => Promise<AgentTurnResult>>> {
+): Promise<WorkflowHandleWithFirstExecutionRunId<(input: AgentTurnInput) => Promise<AgentTurnResult>>> {
   const input = await turnInput(client, options);
   const session = input.session ?? input.continueFrom?.session ?? options.workflowId;
   return client.workflow.start<(input: AgentTurnInput) => Promise<AgentTurnResult>>(AGENT_TURN_WORKFLOW, {
@@ -106,10 +106,16 @@ export async function describeTurn(client: Client, record: TurnRecord, store?: F
   return viewOf(record, { runId: description.runId, historyBytes: description.historySize ?? 0, texts });
 }
 
-/** Asks a turn to cancel: it ends every open call in a result and completes with status `cancelled`. */
+/**
+ * Asks a turn to cancel: it ends every open call in a result and completes with status `cancelled`.
+ * Raises `TurnNotFound`, `TurnClosed`.
+ */
 export async function cancelTurn(client: Client, workflowId: string): Promise<void> {
+  const handle = client.workflow.getHandle(workflowId);
   try {
-    await client.workflow.getHandle(workflowId).cancel();
+    const { status } = await handle.describe();
+    if (status.name === 'RUNNING') await handle.cancel();
+    else throw turnClosed(workflowId, status.name);
   } catch (error) {
     throw isNotFound(error) ? turnNotFound(workflowId) : error;
   }

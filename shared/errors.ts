@@ -27,6 +27,7 @@ export const ERROR_KINDS = {
   // things that are not there
   TurnNotFound: { retryable: false, exitCode: 1 },
   TurnRunning: { retryable: false, exitCode: 1 },
+  TurnClosed: { retryable: false, exitCode: 1 },
   TurnTerminated: { retryable: false, exitCode: 1 },
   TurnNotContinuable: { retryable: false, exitCode: 1 },
   FileNotFound: { retryable: false, exitCode: 1 },

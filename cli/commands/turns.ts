@@ -1,0 +1,104 @@
+// `longshore turns list | show | cancel`: what Temporal knows of turns.
+import type { Command } from 'commander';
+
+import type { Client } from '@temporalio/client';
+import type { TurnView } from '../../client/turn-view.ts';
+import type { FileStore } from '../../shared/file-store.ts';
+import type { CommandContext } from '../command.ts';
+import { addExamples } from '../command.ts';
+import { table } from '../output.ts';
+import { turnLines } from '../turn-lines.ts';
+
+/** Adds `turns list`, `turns show ID`, `turns cancel ID`. */
+export function registerTurns(program: Command, context: CommandContext): void {
+  const turns = program.command('turns').description('look at turns, or cancel one');
+  addExamples(turns, ['longshore turns list', 'longshore turns show turn-1b2c']);
+  addList(turns, context);
+  addShow(turns, context);
+  addCancel(turns, context);
+}
+
+function addList(turns: Command, context: CommandContext): void {
+  const list = turns
+    .command('list')
+    .description('every turn, newest first')
+    .option('--json', 'print one JSON document')
+    .action(
+      context.action(() =>
+        withClient(context, async (client) => {
+          const { listTurns } = await import('../../client/turns.ts');
+          const found = await Array.fromAsync(listTurns(client));
+          const { output } = context;
+          if (output.isJson) return output.json(found);
+          if (found.length === 0) return output.line('There are no turns yet.');
+          const rows = found.map((turn) => [turn.workflowId, turn.status, turn.startedAt, turn.agent ?? '', turn.session ?? '']);
+          for (const line of table([['turn', 'status', 'started', 'agent', 'session'], ...rows])) output.line(line);
+        }),
+      ),
+    );
+  addExamples(list, ['longshore turns list --json']);
+}
+
+function addShow(turns: Command, context: CommandContext): void {
+  const show = turns
+    .command('show')
+    .description('a turn: steps, calls, placements, tokens')
+    .argument('<id>', 'the turn, as `run` and `turns list` name it')
+    .option('--json', 'print one JSON document')
+    .action(
+      context.action((id: string) =>
+        withClient(context, async (client, store) => {
+          const { readTurn } = await import('../../client/turns.ts');
+          const view: TurnView = await readTurn(client, id, store);
+          const { output } = context;
+          if (output.isJson) return output.json(view);
+          for (const line of turnLines(view, output.paint)) output.line(line);
+        }),
+      ),
+    );
+  addExamples(show, ['longshore turns show turn-1b2c', 'longshore turns show turn-1b2c --json']);
+}
+
+function addCancel(turns: Command, context: CommandContext): void {
+  const cancel = turns
+    .command('cancel')
+    .description('ask a turn to cancel: its open calls end in results, its transcript can be continued')
+    .argument('<id>', 'the turn')
+    .option('--json', 'print one JSON document')
+    .action(
+      context.action((id: string) =>
+        withClient(context, async (client) => {
+          const { cancelTurn } = await import('../../client/turns.ts');
+          await cancelTurn(client, id);
+          const { output } = context;
+          if (output.isJson) return output.json({ workflowId: id, cancelRequested: true });
+          output.line(`Asked turn ${id} to cancel.`);
+        }),
+      ),
+    );
+  addExamples(cancel, ['longshore turns cancel turn-1b2c']);
+}
+
+async function withClient(
+  context: CommandContext,
+  work: (client: Client, store: FileStore) => Promise<void>,
+): Promise<void> {
+  // Loaded when needed: the Temporal SDK takes half a second that `--help` must not pay.
+  const [{ connectProject, openProject }, { connectClient }, { openStore }] = await Promise.all([
+    import('../project.ts'),
+    import('../connect-client.ts'),
+    import('../store.ts'),
+  ]);
+  const project = await openProject(context);
+  const server = await connectProject(project, 'read', context);
+  try {
+    const client = await connectClient(server);
+    try {
+      await work(client, openStore(project.home, context.env, project.config));
+    } finally {
+      await client.connection.close();
+    }
+  } finally {
+    await server.embedded?.release();
+  }
+}

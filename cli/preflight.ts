@@ -1,0 +1,64 @@
+// What `run` can know before it starts anything: servers that nobody configured, commands that do not exist.
+import { access, constants } from 'node:fs/promises';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
+import type { LocalServer } from '../activities/mcp/local.ts';
+import type { AgentSpec } from '../shared/agent-spec.ts';
+import { LongshoreError } from '../shared/errors.ts';
+import { expandVariables } from '../shared/mcp-config-schema.ts';
+import type { Project } from './project.ts';
+
+/** Checks the spec against the configuration of this project. Raises `McpServerUnknown`, `McpCommandNotFound`. */
+export async function checkServers(spec: AgentSpec, project: Project, env: NodeJS.ProcessEnv): Promise<void> {
+  const { mcp, configFolder } = project.mcp;
+  // `checkConfig` has proved that these came from `defineLocalServer`.
+  const local = (project.config.localServers ?? []) as readonly LocalServer[];
+  const configured = [...Object.keys(mcp.servers), ...local.map((server) => server.name)];
+  for (const { name } of spec.mcp_servers) {
+    if (!configured.includes(name)) throw unknownServer(name, configured, mcp.source);
+    const server = mcp.servers[name];
+    if (server?.type === 'stdio')
+      await checkCommand(name, server.command, { env, folder: resolve(configFolder, server.cwd ?? '.') });
+  }
+}
+
+function unknownServer(name: string, configured: readonly string[], source: string): LongshoreError {
+  const known = configured.length === 0 ? 'none is configured' : `configured are: ${configured.join(', ')}`;
+  return new LongshoreError(
+    'McpServerUnknown',
+    `The spec names MCP server \`${name}\`, which is not configured in ${source}; ${known}`,
+    'Add it to mcp.json beside the spec, give a file with --mcp, or take it out of the spec.',
+  );
+}
+
+async function checkCommand(
+  name: string,
+  command: string,
+  { env, folder }: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
+): Promise<void> {
+  const expanded = expandVariables(command, env);
+  // A missing variable is told by the Worker, by its name.
+  if (!('text' in expanded)) return;
+  const candidates = candidatesOf(expanded.text, env, folder);
+  for (const candidate of candidates) {
+    if (await isExecutable(candidate)) return;
+  }
+  throw new LongshoreError(
+    'McpCommandNotFound',
+    `The command \`${expanded.text}\` of MCP server \`${name}\` does not exist or cannot be run`,
+    'Install it, or mend `command` in the MCP configuration.',
+  );
+}
+
+function candidatesOf(command: string, env: NodeJS.ProcessEnv, folder: string): readonly string[] {
+  const endings = process.platform === 'win32' ? ['', '.exe', '.cmd', '.bat'] : [''];
+  const folders = /[\\/]/.test(command) ? [folder] : (env['PATH'] ?? '').split(delimiter).filter((part) => part !== '');
+  const bases = isAbsolute(command) ? [command] : folders.map((part) => join(part, command));
+  return bases.flatMap((base) => endings.map((ending) => `${base}${ending}`));
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,229 @@
+// `longshore run`: one turn to its end, with what it needs brought up and put away again.
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text as readStream } from 'node:stream/consumers';
+import type { Client } from '@temporalio/client';
+import { cancelTurn, describeTurn, startTurn, watchTurn } from '../client/turns.ts';
+import { LongshoreError, messageOf } from '../shared/errors.ts';
+import type { UserMessage } from '../shared/messages.ts';
+import { requireUserMessage } from '../shared/user-message.ts';
+import type { TemporalServer } from '../worker/dev-server.ts';
+import { chooseWorker, hasPollers } from './choose-worker.ts';
+import { connectClient } from './connect-client.ts';
+import { hostWorker } from './host-worker.ts';
+import { EXIT_INTERRUPTED, Interrupted } from './interrupts.ts';
+import { loadSpec, type LoadedSpec } from './load-spec.ts';
+import { watchPending } from './pending.ts';
+import { checkServers } from './preflight.ts';
+import { progressPrinter, summaryLines } from './progress.ts';
+import { connectProject, openProject, type Project } from './project.ts';
+import type { CommandContext } from './command.ts';
+import { openStore } from './store.ts';
+
+/** What the command line says. */
+export interface RunOptions {
+  readonly message?: string;
+  readonly messageFile?: string;
+  readonly mcp?: string;
+  readonly continue?: string;
+  readonly session?: string;
+  readonly taskQueue?: string;
+  readonly detach?: boolean;
+  /** False for `--no-worker`. */
+  readonly worker: boolean;
+}
+
+interface Run {
+  readonly context: CommandContext;
+  readonly options: RunOptions;
+  readonly project: Project;
+  readonly loaded: LoadedSpec;
+  readonly message: UserMessage | null;
+  /** Called once more for each interruption; set as the run goes on. */
+  readonly interruption: Interruption;
+}
+
+/** What an interruption means at each stage: before the turn exists it just stops. */
+interface Interruption {
+  count: number;
+  onInterrupt: (count: number) => void;
+}
+
+/** Runs; gives the exit code. */
+export async function runTurn(file: string, options: RunOptions, context: CommandContext): Promise<number> {
+  const interruption: Interruption = { count: 0, onInterrupt: () => {} };
+  const stopped = new Promise<never>((_resolve, reject) => {
+    interruption.onInterrupt = () => reject(new Interrupted());
+  });
+  stopped.catch(() => {});
+  const release = context.interrupts.handle((count) => {
+    interruption.count = count;
+    interruption.onInterrupt(count);
+  });
+  try {
+    const loaded = await loadSpec(file, context.cwd);
+    for (const { path, message } of loaded.notes) context.output.note(`note: ${path}: ${message}`);
+    const message = await readMessage(options, context);
+    const project = await openProject(context, { mcp: options.mcp, spec: file, taskQueue: options.taskQueue });
+    if (options.worker && !options.detach) await checkServers(loaded.spec, project, context.env);
+    const server = await connectProject(project, 'run', context);
+    try {
+      return await withServer({ context, options, project, loaded, message, interruption }, server, stopped);
+    } finally {
+      await server.embedded?.release();
+    }
+  } finally {
+    release();
+  }
+}
+
+async function withServer(run: Run, server: TemporalServer, stopped: Promise<never>): Promise<number> {
+  const { context, project, options } = run;
+  const client = await connectClient(server);
+  try {
+    const wish = { detach: options.detach ?? false, worker: options.worker };
+    const choice = await Promise.race([stopped, chooseWorker(wish, project, { server, client })]);
+    if (wish.detach) return await startDetached(run, client, choice.taskQueue);
+    if (!choice.startOwn && !options.worker && !(await hasPollers(client, choice.taskQueue))) {
+      context.output.note(`No Worker polls Task Queue ${choice.taskQueue} yet: the turn waits for one.`);
+    }
+    const { home, config, mcp } = project;
+    const { env, output } = context;
+    const hosting = { server, home, taskQueue: choice.taskQueue, config, mcp, env, note: output.note };
+    const worker = choice.startOwn ? await hostWorker(hosting) : null;
+    try {
+      const failed = worker?.run.then(() => new Promise<never>(() => {})) ?? new Promise<never>(() => {});
+      const lost = server.embedded?.lost.then((error) => Promise.reject(error)) ?? new Promise<never>(() => {});
+      return await Promise.race([toItsEnd(run, client, { server, taskQueue: choice.taskQueue }), failed, lost]);
+    } finally {
+      await worker?.close();
+    }
+  } finally {
+    await client.connection.close();
+  }
+}
+
+async function startDetached(run: Run, client: Client, taskQueue: string): Promise<number> {
+  const workflowId = newTurnId();
+  const handle = await startTurn(client, turnOptions(run, workflowId, taskQueue));
+  const { output } = run.context;
+  if (output.isJson) output.json({ workflowId, runId: handle.firstExecutionRunId, status: 'running' });
+  else output.line(workflowId);
+  return 0;
+}
+
+async function toItsEnd(
+  run: Run,
+  client: Client,
+  place: { readonly server: TemporalServer; readonly taskQueue: string },
+): Promise<number> {
+  const { context, interruption, project } = run;
+  const { output } = context;
+  if (interruption.count > 0) throw new Interrupted();
+  const workflowId = newTurnId();
+  const watching = new AbortController();
+  const left = leaveOnSecondInterrupt(run, client, { workflowId, watching, taskQueue: place.taskQueue });
+  await startTurn(client, turnOptions(run, workflowId, place.taskQueue));
+  output.line(`${output.paint('bold', 'turn')} ${workflowId}  ${output.paint('dim', `Task Queue ${place.taskQueue}`)}`);
+  // The first one may have come while the turn was being started.
+  if (interruption.count > 0) interruption.onInterrupt(interruption.count);
+  const pending = watchPending(client, workflowId, (text) => output.line(`  ${output.paint('yellow', text)}`));
+  try {
+    const record = await Promise.race([
+      watchTurn(client, workflowId, { onNews: progressPrinter(output), signal: watching.signal }),
+      left,
+    ]);
+    output.endLive();
+    const view = await describeTurn(client, record, openStore(project.home, context.env, project.config));
+    if (output.isJson) output.json(view);
+    else
+      for (const line of summaryLines(view, output.paint, linksOf(place.server, workflowId, view.runId)))
+        output.line(line);
+    if (interruption.count > 0) return EXIT_INTERRUPTED;
+    return view.status === 'completed' ? 0 : 1;
+  } finally {
+    pending.stop();
+    output.endLive();
+  }
+}
+
+/** The first Ctrl-C asks the turn to cancel and waits for it; the second leaves it running. */
+function leaveOnSecondInterrupt(
+  { interruption, context }: Run,
+  client: Client,
+  turn: { readonly workflowId: string; readonly watching: AbortController; readonly taskQueue: string },
+): Promise<never> {
+  const { output } = context;
+  const leaving = new Promise<never>((_resolve, reject) => {
+    let asked = false;
+    interruption.onInterrupt = (count) => {
+      if (!asked) {
+        asked = true;
+        output.note('Cancelling the turn; once more leaves it running.');
+        cancelTurn(client, turn.workflowId).catch((error: unknown) => {
+          output.note(`The turn could not be asked to cancel: ${messageOf(error)}`);
+        });
+        return;
+      }
+      if (count < 2) return;
+      output.note(`Left running: turn ${turn.workflowId}. It goes on when a Worker runs again:`);
+      output.note(`  longshore worker --task-queue ${turn.taskQueue}`);
+      output.note(`  longshore turns show ${turn.workflowId}`);
+      turn.watching.abort();
+      reject(new Interrupted());
+    };
+  });
+  leaving.catch(() => {});
+  return leaving;
+}
+
+function turnOptions(run: Run, workflowId: string, taskQueue: string): Parameters<typeof startTurn>[1] {
+  const { options, loaded, message } = run;
+  return {
+    workflowId,
+    taskQueue,
+    spec: loaded.spec,
+    ...(message && { message }),
+    ...(options.session !== undefined && { session: options.session }),
+    ...(options.continue !== undefined && { continueFrom: options.continue }),
+  };
+}
+
+function newTurnId(): string {
+  return `turn-${randomUUID().slice(0, 13)}`;
+}
+
+function linksOf(server: TemporalServer, workflowId: string, runId: string): Parameters<typeof summaryLines>[2] {
+  const ui = server.embedded?.uiUrl;
+  const path = `namespaces/${server.namespace}/workflows/${workflowId}/${runId}/history`;
+  return {
+    uiUrl: ui === undefined ? null : `${ui.replace(/\/$/, '')}/${path}`,
+    command: `longshore turns show ${workflowId}`,
+  };
+}
+
+async function readMessage(options: RunOptions, { cwd }: CommandContext): Promise<UserMessage | null> {
+  const { message, messageFile } = options;
+  if (message !== undefined && messageFile !== undefined) {
+    throw new LongshoreError('UsageInvalid', '--message and --message-file are both given', 'Give one of them.');
+  }
+  if (message !== undefined) return requireUserMessage({ type: 'user.message', content: message });
+  if (messageFile === undefined) return null;
+  return requireUserMessage({ type: 'user.message', content: await readMessageFile(messageFile, cwd) });
+}
+
+async function readMessageFile(file: string, cwd: string): Promise<string> {
+  if (file === '-') return readStream(process.stdin);
+  const path = resolve(cwd, file);
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new LongshoreError(
+      'UsageInvalid',
+      `The message file ${path} cannot be read: ${messageOf(error)}`,
+      'Give the path of a text file, or - for standard input.',
+      { cause: error },
+    );
+  }
+}
