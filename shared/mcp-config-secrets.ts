@@ -31,7 +31,7 @@ export type Expansion = { readonly text: string } | { readonly missing: readonly
 export function expandVariables(text: string, env: Environment): Expansion {
   const missing = new Set<string>();
   const expanded = text.replace(VARIABLE, (_whole, name: string, fallback: string | undefined) => {
-    const value = env[name];
+    const value = valueOf(name, env);
     if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
     if (value === undefined) missing.add(name);
     return value ?? '';
@@ -101,7 +101,14 @@ function serverSecrets(server: McpServerConfig, env: Environment): readonly stri
 }
 
 function variableValues(texts: readonly string[], env: Environment): readonly string[] {
-  return texts.flatMap((text) => [...text.matchAll(VARIABLE)].map((match) => env[match[1] ?? ''] ?? match[2] ?? ''));
+  return texts.flatMap((text) =>
+    [...text.matchAll(VARIABLE)].map((match) => valueOf(match[1] ?? '', env) ?? match[2] ?? ''),
+  );
+}
+
+/** Names such as `constructor` are on every object, and are no variables. */
+function valueOf(name: string, env: Environment): string | undefined {
+  return Object.hasOwn(env, name) ? env[name] : undefined;
 }
 
 /** `Bearer TOKEN`: the whole, and the token alone. */

@@ -62,19 +62,21 @@ export function checkSpecServers(spec: AgentSpec, config: McpConfig): readonly S
   const configured = Object.keys(config.servers);
   return spec.mcp_servers.flatMap(({ name }, index) => {
     if (Object.hasOwn(config.servers, name)) return [];
-    const list =
-      configured.length === 0 ? 'No server is configured there.' : `Configured there: ${configured.join(', ')}.`;
-    return [
-      {
-        path: formatPath(['mcp_servers', index, 'name']),
-        message: `no server \`${name}\` is configured in ${config.source}`,
-        mend:
-          configured.length === 0
-            ? `${list} Add it under mcpServers.`
-            : suggest(name, configured).replace(/Known here: .*/s, list),
-      },
-    ];
+    const mend =
+      configured.length === 0
+        ? 'No server is configured: add it under `mcpServers`.'
+        : `${suggest(name, configured)} Or add it under \`mcpServers\`.`;
+    const path = formatPath(['mcp_servers', index, 'name']);
+    return [{ path, message: `no server \`${name}\` is configured in ${config.source}`, mend }];
   });
+}
+
+/** A budget in dollars for a model without a price would never act: a fault that says so. `prices` as in the settings. */
+export function checkSpecPrices(spec: AgentSpec, prices: { readonly [model: string]: unknown }): readonly SpecFault[] {
+  if (spec.config.budgets.cost_usd === undefined || Object.hasOwn(prices, spec.model.name)) return [];
+  const message = `no price is configured for ${spec.model.name}, so its cost cannot be counted`;
+  const mend = `Add \`prices: {'${spec.model.name}': {inputPerMillionUsd: …, outputPerMillionUsd: …}}\` to temporal.config.ts, or remove the budget.`;
+  return [{ path: 'config.budgets.cost_usd', message, mend }];
 }
 
 function refused(faults: readonly SpecFault[]): SpecCheck {

@@ -1,7 +1,7 @@
 // What is wrong with a text that people write (a spec, a configuration, a message), as data: where, what, and the mend.
 // The words come last: `faultList` turns faults into the lines of an error.
 import { isObject } from './json.ts';
-import { nearest } from './spec-nearest.ts';
+import { byNearness, nearest } from './spec-nearest.ts';
 
 /** One thing that is wrong. */
 export interface SpecFault {
@@ -19,12 +19,9 @@ export interface SpecNote {
   readonly message: string;
 }
 
-/** Joins a path; a segment that is empty or holds a dot stands in quotes. */
+/** Joins a path; a segment that is empty, long, or holds dots, quotes or spaces stands in quotes. */
 export function formatPath(segments: readonly PropertyKey[]): string {
-  return segments
-    .map((segment) => String(segment))
-    .map((segment) => (segment === '' || segment.includes('.') ? JSON.stringify(segment) : segment))
-    .join('.');
+  return segments.map((segment) => formatKey(String(segment))).join('.');
 }
 
 /** Faults as text, a line of fault and mend each. */
@@ -45,10 +42,11 @@ export function describeValue(value: unknown): string {
   return `a ${typeof value}`;
 }
 
-/** "Did you mean `a`? Known are a, b." for a word that is not known. */
+/** "Did you mean `a`? Known here, nearest first: a, b." for a word that is not known. */
 export function suggest(word: string, known: readonly string[]): string {
+  if (known.length === 0) return 'None is known here.';
   const near = nearest(word, known);
-  const list = known.length === 0 ? 'None is known here.' : `Known here: ${known.join(', ')}.`;
+  const list = `Known here, nearest first: ${byNearness(word, known).join(', ')}.`;
   return near === null ? list : `Did you mean \`${near}\`? ${list}`;
 }
 
@@ -56,9 +54,13 @@ export function suggest(word: string, known: readonly string[]): string {
 export function unknownKeyFault(path: readonly PropertyKey[], key: string, known: readonly string[]): SpecFault {
   return {
     path: formatPath([...path, key]),
-    message: `\`${shorten(key)}\` is not a key of ${path.length === 0 ? 'the top level' : `\`${formatPath(path)}\``}`,
+    message: `\`${formatKey(key)}\` is not a key of ${path.length === 0 ? 'the top level' : `\`${formatPath(path)}\``}`,
     mend: suggest(key, known),
   };
+}
+
+function formatKey(key: string): string {
+  return /^[^\s."'`\p{C}]{1,80}$/u.test(key) ? key : JSON.stringify(shorten(key));
 }
 
 function describeText(text: string): string {
@@ -68,7 +70,7 @@ function describeText(text: string): string {
 function describeObject(value: Record<string, unknown>): string {
   const keys = Object.keys(value);
   if (keys.length === 0) return 'an empty object';
-  return shorten(`an object with ${keys.join(', ')}`, 70);
+  return shorten(`an object with ${keys.slice(0, 5).map(formatKey).join(', ')}`, 70);
 }
 
 function shorten(text: string, limit = 60): string {

@@ -15,6 +15,12 @@ export function nearest(word: string, known: readonly string[]): string | null {
   return distance(plain, found) <= limit ? (byPlain.get(found) ?? null) : null;
 }
 
+/** The known words, those nearest to a word first. */
+export function byNearness(word: string, known: readonly string[]): readonly string[] {
+  const plain = snakeCase(word);
+  return [...known].sort((a, b) => distance(plain, snakeCase(a)) - distance(plain, snakeCase(b)));
+}
+
 /** A word in snake_case: `mcpServers` and `MCP-Servers` are `mcp_servers`; at most 100 characters. */
 export function snakeCase(word: string): string {
   return word
