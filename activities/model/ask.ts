@@ -1,14 +1,13 @@
 // The one way to a model: resolve the provider, make the request, stream the answer in, classify what fails.
 import { OpenAICompatibleChatLanguageModel } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { ProviderFactory } from '../../shared/config.ts';
 import type { AskModel, ModelAnswer, ModelRequest } from '../../shared/model.ts';
 import { collectAnswer } from './collect.ts';
 import { classifyModelError } from './errors.ts';
-import { type Environment, type ProviderFactory, type ResolvedModel, resolveModel } from './providers.ts';
+import { type Environment, type ResolvedModel, resolveModel } from './providers.ts';
 import { createRedact } from './redact.ts';
 import { callOptionsFor, type RequestForm } from './request.ts';
-
-export type { Environment, ProviderFactory } from './providers.ts';
 
 /** Settings of `createAskModel`. */
 export interface AskModelOptions {
@@ -29,7 +28,12 @@ export function createAskModel(options: AskModelOptions = {}): AskModel {
     const env = options.env ?? process.env;
     const redact = createRedact([...(options.secrets ?? []), env['OPENAI_API_KEY']]);
     request.signal.throwIfAborted();
-    const resolved = await resolveModel(request.model, { providers: options.providers ?? {}, env, redact });
+    const resolved = await resolveModel(request.model, {
+      providers: options.providers ?? {},
+      env,
+      redact,
+      onBytes: () => request.onPart?.({ characters: 0 }),
+    });
     return ask(request, resolved);
   };
 }

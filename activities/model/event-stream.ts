@@ -12,32 +12,37 @@ const LONGEST_LINE_BYTES = 32 * 1024 * 1024;
 const LONGEST_WRONG_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Makes a fetch that calls Node's once and passes event streams on untouched.
+ * Makes a fetch that calls Node's once and passes event streams on untouched. `onBytes` hears of every chunk: comments
+ * that keep a connection alive while a model thinks are no events, and would else look like silence.
  * @throws ModelError the error that a JSON body tells of, else `ModelAnswerInvalid` for what is no event stream;
  * `ModelAnswerTooLarge`, through the stream, for a line above 32 MiB.
  */
-export function fetchEventStream(context: ModelCallContext): typeof fetch {
+export function fetchEventStream(context: ModelCallContext, onBytes: () => void = () => {}): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     if (!response.ok || response.body === null) return response;
     const { status, headers } = response;
     const contentType = headers.get('content-type') ?? '';
     if (contentType.includes('event-stream'))
-      return new Response(response.body.pipeThrough(limitLines(context)), { status, headers });
+      return new Response(response.body.pipeThrough(watch(context, onBytes)), { status, headers });
     // Some servers label streams wrongly, so the first bytes decide.
     const reader = response.body.getReader();
     const first = await reader.read();
     const head = new TextDecoder().decode(first.value ?? new Uint8Array());
     if (first.done || !/^\s*(?:data|event|id|retry)?:/.test(head))
       throw await wrongAnswer(reader, first.value, contentType, context);
-    return new Response(resume(reader, first.value).pipeThrough(limitLines(context)), { status, headers });
+    return new Response(resume(reader, first.value).pipeThrough(watch(context, onBytes)), { status, headers });
   };
 }
 
-function limitLines(context: ModelCallContext): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
+function watch(
+  context: ModelCallContext,
+  onBytes: () => void,
+): TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>> {
   let lineBytes = 0;
   return new TransformStream({
     transform(chunk, controller) {
+      onBytes();
       const lineEnd = chunk.lastIndexOf(10);
       lineBytes = lineEnd < 0 ? lineBytes + chunk.length : chunk.length - lineEnd - 1;
       if (lineBytes > LONGEST_LINE_BYTES) {

@@ -21,6 +21,7 @@ export function openAiModel(options: {
   readonly name: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly redact: Redact;
+  readonly onBytes?: () => void;
 }): LanguageModelV4 {
   const { model, name, env, redact } = options;
   const baseUrl = readBaseUrl(env['OPENAI_BASE_URL']);
@@ -48,7 +49,7 @@ export function openAiModel(options: {
     baseURL: `${baseUrl.origin}${baseUrl.pathname}`,
     includeUsage: true,
     supportsStructuredOutputs: true,
-    fetch: fetchEventStream({ model: name, redact, streaming: false, ...openAiSettings }),
+    fetch: fetchEventStream({ model: name, redact, streaming: false, ...openAiSettings }, options.onBytes),
     ...(apiKey === '' ? {} : { apiKey }),
     ...(Object.keys(query).length === 0 ? {} : { queryParams: query }),
   });

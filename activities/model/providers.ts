@@ -1,5 +1,6 @@
 // From `provider/model` to a model of the AI SDK: the built-in `openai`, and what the configuration adds.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
+import type { ProviderFactory } from '../../shared/config.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { classifyModelError } from './errors.ts';
 import { type ModelCallContext, ModelError } from './model-error.ts';
@@ -9,21 +10,13 @@ import type { Redact } from './redact.ts';
 /** Environment variables, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * Makes a model of the AI SDK's provider interface, version 4; called once a model call.
- * Contract: makes no request; the model must not retry, since Temporal does.
- */
-export type ProviderFactory = (context: {
-  /** The name behind `provider/`. */
-  readonly model: string;
-  readonly env: Environment;
-}) => LanguageModelV4 | PromiseLike<LanguageModelV4>;
-
 /** Where models come from. */
 export interface ModelSources {
   readonly providers: Readonly<Record<string, ProviderFactory>>;
   readonly env: Environment;
   readonly redact: Redact;
+  /** Called for everything that arrives, keep-alive comments included. Of the built-in provider only. */
+  readonly onBytes?: () => void;
 }
 
 /** A model, and what errors about it need to know. */
@@ -53,7 +46,7 @@ export async function resolveModel(name: string, sources: ModelSources): Promise
   const context = { model: name, redact: sources.redact, streaming: false };
   if (own === undefined) {
     return {
-      model: openAiModel({ model, env: sources.env, name, redact: sources.redact }),
+      model: openAiModel({ ...sources, model, name }),
       context: { ...context, ...openAiSettings },
     };
   }

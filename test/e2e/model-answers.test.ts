@@ -173,6 +173,19 @@ describe('usage', () => {
   });
 });
 
+describe('a sign of life', () => {
+  it('is every comment that keeps the connection while the model thinks', async () => {
+    const { ask } = await start({ type: 'hang', text: ': still thinking\n\n' });
+    const controller = new AbortController();
+    const alive = Promise.withResolvers<number>();
+    const onPart = (part: { characters: number }) => alive.resolve(part.characters);
+    const call = ask(modelRequest({ signal: controller.signal, onPart }));
+    expect(await alive.promise).toBe(0);
+    controller.abort(new Error('seen'));
+    await expect(call).rejects.toThrow('seen');
+  });
+});
+
 describe('limits', () => {
   it('end an answer above 8 MiB', async () => {
     const piece = chunk({ content: 'x'.repeat(1024 * 1024) });

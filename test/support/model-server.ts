@@ -22,11 +22,11 @@ export type ModelBehaviour =
   | { readonly type: 'cut'; readonly answer: ScriptedAnswer; readonly after: number; readonly how: 'end' | 'reset' }
   /** The first events of an answer, then text that is no event of one. */
   | { readonly type: 'garbage'; readonly answer: ScriptedAnswer; readonly after: number; readonly text: string }
-  /** Nothing at all, or the first events and nothing more, until the client gives up. */
-  | { readonly type: 'hang'; readonly answer?: ScriptedAnswer; readonly after?: number };
+  /** Nothing at all, or the first events or a text and nothing more, until the client gives up. */
+  | { readonly type: 'hang'; readonly answer?: ScriptedAnswer; readonly after?: number; readonly text?: string };
 
 /** A request as it came. */
-export interface RecordedRequest {
+interface RecordedRequest {
   readonly headers: IncomingHttpHeaders;
   readonly url: string;
   readonly text: string;
@@ -74,6 +74,10 @@ export async function startModelServer(...behaviours: readonly ModelBehaviour[])
     if (behaviour.type === 'hang') {
       response.once('close', abandoned.resolve);
       if (behaviour.answer !== undefined) writeEvents(response, behaviour.answer, behaviour.after ?? 1, call);
+      if (behaviour.text !== undefined) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(behaviour.text);
+      }
       hanging.resolve();
     } else behave(response, behaviour, call);
   };
