@@ -32,12 +32,15 @@ export class LineLog {
   append(chunk: Buffer): void {
     const lines = this.#decoder.write(chunk).split('\n');
     lines[0] = this.#partial + (lines[0] ?? '');
-    this.#partial = (lines.pop() ?? '').slice(0, LONGEST_LINE);
+    this.#partial = (lines.pop() ?? '').slice(0, 2 * LONGEST_LINE);
     for (const line of lines) this.line(line);
   }
 
   line(line: string): void {
-    const text = this.#options.redact(line.trimEnd().slice(0, LONGEST_LINE));
+    const text = this.#options
+      .redact(line.slice(0, 2 * LONGEST_LINE))
+      .slice(0, LONGEST_LINE)
+      .trimEnd();
     if (text === '') return;
     this.#last = [...this.#last, text].slice(-LAST_LINES);
     this.#count += 1;

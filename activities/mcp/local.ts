@@ -96,13 +96,16 @@ function register(server: McpServer, tool: LocalTool): void {
   });
 }
 
-/** The SDK's server checks the form of a result; `LocalToolOutput` only promises JSON. */
+/** No JSON passes between the two ends: what JSON cannot hold (dates, `undefined`) is taken out here. */
 function toResult(output: LocalToolOutput | undefined): CallToolResult {
+  // The SDK's server checks the form of the result.
   if (isResponse(output)) return output as unknown as CallToolResult;
   if (output === undefined) return { content: [] };
   if (typeof output === 'string') return { content: [{ type: 'text', text: output }] };
-  const content = [{ type: 'text' as const, text: JSON.stringify(output) }];
-  return isObject(output) ? { content, structuredContent: output } : { content };
+  const text = JSON.stringify(output);
+  const content = [{ type: 'text' as const, text }];
+  const value: unknown = JSON.parse(text);
+  return isObject(value) ? { content, structuredContent: value } : { content };
 }
 
 function isResponse(output: LocalToolOutput | undefined): output is ToolResponse {

@@ -69,7 +69,8 @@ export async function openStdio(config: StdioServerConfig, context: OpenContext)
 /** Opens an HTTP session; raises `McpServerUnavailable` or `EnvironmentMissing`. */
 export async function openHttp(config: HttpServerConfig, context: OpenContext): Promise<Connection> {
   const expand = createExpand(context.name, context.env);
-  const url = new URL(expand(config.url, 'url'));
+  const url = URL.parse(expand(config.url, 'url'));
+  if (url === null) throw unavailable(context, `its \`url\` ${config.url} is none`, 'Correct it in');
   const server = createServerFetch({
     headers: () => expandRecord(config.headers, expand, 'headers'),
     maxMessageBytes: config.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
@@ -98,10 +99,13 @@ export async function openHttp(config: HttpServerConfig, context: OpenContext): 
   }
 }
 
-/** Starts a server of local tools. */
+/** Starts a server of local tools; raises `McpServerUnavailable` when it defines a tool twice. */
 export async function openLocal(local: LocalServer, context: OpenContext): Promise<Connection> {
-  const transport = await openLocalServer(local);
-  return connect({ transport, ...connectOptions(context) });
+  try {
+    return await connect({ transport: await openLocalServer(local), ...connectOptions(context) });
+  } catch (error) {
+    throw unavailable(context, messageOf(error), 'Correct the definition of its tools; it is not one of those in');
+  }
 }
 
 function connectOptions({ startTimeoutMs, log }: OpenContext): Omit<ConnectionOptions, 'transport'> {

@@ -171,7 +171,7 @@ function catalogued(error: unknown, context: ErrorContext): unknown {
     context.tool === undefined
       ? `A request to MCP server \`${name}\``
       : `Tool \`${context.tool}\` of MCP server \`${name}\``;
-  const why = context.redact(messageOf(error).slice(0, 1_000));
+  const why = context.redact(messageOf(error)).slice(0, 1_000);
   if (error instanceof DeadlineFault) {
     const mend = `Ask for less, or raise \`timeoutMs\` of \`${name}\` in ${source}.`;
     return new LongshoreError(

@@ -19,8 +19,12 @@ export interface ServerLog {
   trouble(error: Error): void;
 }
 
-/** The SDK's reports that quote a whole message: a late answer, progress of a call that is over. */
-const QUOTING = /^Received a (response|progress notification) for an unknown/;
+/** The SDK's reports that quote a whole message, with what is said in their place. */
+const QUOTING: readonly (readonly [RegExp, string])[] = [
+  [/^Received a response for an unknown/, 'a late answer was dropped'],
+  [/^Received a progress notification for an unknown/, 'progress of a call that is over was dropped'],
+  [/^Unknown message type/, 'a message of an unknown type was dropped'],
+];
 
 /** Makes the log of a server. */
 export function createServerLog(
@@ -42,11 +46,9 @@ export function createServerLog(
       log({ level: 'warn', message, server, stream: 'stdout', line: redact(line) });
     },
     trouble: (error) => {
-      const quoted = QUOTING.exec(error.message);
-      const message = quoted
-        ? `a late ${quoted[1] === 'response' ? 'answer' : 'sign of progress'} was dropped`
-        : error.message;
-      log({ level: 'debug', message: redact(message.slice(0, 500)), server });
+      const quoting = QUOTING.find(([pattern]) => pattern.test(error.message));
+      const message = quoting?.[1] ?? redact(error.message).slice(0, 500);
+      log({ level: 'debug', message, server });
     },
   };
 }

@@ -1,0 +1,153 @@
+// A Streamable HTTP server for tests, by hand, so that it can do what no library lets one do: cut streams, end them without an
+// answer, forget sessions, refuse. Each tool is one behaviour.
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { onTestFinished } from 'vitest';
+
+import type { JsonObject } from '../../shared/json.ts';
+
+/** A request as it came. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly rpc: string | undefined;
+}
+
+/** The running server. */
+export interface HttpTestServer {
+  readonly url: string;
+  readonly seen: readonly SeenRequest[];
+  /** The server no longer knows any session. */
+  forgetSessions(status: 404 | 400): void;
+  stop(): Promise<void>;
+}
+
+interface Rpc {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: { readonly name?: string; readonly arguments?: JsonObject };
+}
+
+interface State {
+  readonly seen: SeenRequest[];
+  readonly sessions: Set<string>;
+  gone: number;
+}
+
+/** Starts on a free port; stopped when the test has ended. */
+export async function startHttpServer(): Promise<HttpTestServer> {
+  const state: State = { seen: [], sessions: new Set(), gone: 404 };
+  const server = createServer((request, response) => {
+    void handle(request, response, state);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => stop(server));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    seen: state.seen,
+    forgetSessions: (status) => {
+      state.gone = status;
+      state.sessions.clear();
+    },
+    stop: () => stop(server),
+  };
+}
+
+async function stop(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, state: State): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const rpc = (chunks.length === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString())) as Rpc;
+  const method = request.method ?? '';
+  state.seen.push({ method, headers: request.headers, rpc: rpc.method });
+  if (rpc.method === 'initialize') {
+    const session = `session-${state.seen.length}`;
+    state.sessions.add(session);
+    response.setHeader('mcp-session-id', session);
+    const serverInfo = { name: 'http', version: '1' };
+    sendJson(response, {
+      id: rpc.id,
+      result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo },
+    });
+    return;
+  }
+  if (!state.sessions.has(String(request.headers['mcp-session-id']))) {
+    response.writeHead(state.gone, { 'content-type': 'text/plain' }).end('No valid session');
+    return;
+  }
+  if (method === 'GET' && request.headers['last-event-id'] !== undefined) {
+    resume(response, String(request.headers['last-event-id']));
+    return;
+  }
+  if (method !== 'POST') response.writeHead(405).end();
+  else if (rpc.id === undefined) response.writeHead(202).end();
+  else act(rpc, response);
+}
+
+function act(rpc: Rpc, response: ServerResponse): void {
+  const answer = { id: rpc.id, result: { content: [{ type: 'text', text: 'answer' }] } };
+  const args = rpc.params?.arguments ?? {};
+  const behaviours: Readonly<Record<string, () => void>> = {
+    json: () => sendJson(response, answer),
+    stream: () => events(response).end(event(answer)),
+    // An event stream that breaks after its head, by a cut or a proper end.
+    cut: () => events(response).write(': hello\n\n', () => response.destroy()),
+    end: () => events(response).end(': bye\n\n'),
+    // The same with an id, so that the stream may be taken up again.
+    resumable: () => events(response).end(`id: good-${rpc.id}\ndata: \n\n`),
+    gone: () => events(response).end('id: bad\ndata: \n\n'),
+    big: () =>
+      sendJson(response, {
+        id: rpc.id,
+        result: { content: [{ type: 'text', text: 'x'.repeat(Number(args['bytes'])) }] },
+      }),
+    bigStream: () => {
+      const result = { content: [{ type: 'text', text: 'x'.repeat(Number(args['bytes'])) }] };
+      events(response).end(event({ id: rpc.id, result }, 'id: big\n'));
+    },
+    garbage: () => response.writeHead(200, { 'content-type': 'application/json' }).end('{"oops'),
+    html: () => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Hello</p>'),
+    refused: () => response.writeHead(403).end('You may not'),
+    broken: () => response.writeHead(502).end('Bad gateway'),
+    hangs: () => {},
+  };
+  behaviours[rpc.params?.name ?? '']?.();
+}
+
+function resume(response: ServerResponse, eventId: string): void {
+  if (!eventId.startsWith('good-')) {
+    response.writeHead(500).end();
+    return;
+  }
+  events(response).end(
+    event({ id: Number(eventId.slice(5)), result: { content: [{ type: 'text', text: 'resumed' }] } }),
+  );
+}
+
+function sendJson(response: ServerResponse, message: object): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', ...message }));
+}
+
+function events(response: ServerResponse): ServerResponse {
+  return response.writeHead(200, { 'content-type': 'text/event-stream' });
+}
+
+function event(message: object, id = ''): string {
+  return `${id}event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
+}
