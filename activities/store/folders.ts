@@ -21,17 +21,16 @@ export async function syncFolder(path: string): Promise<void> {
  */
 export async function ensureFolder(path: string): Promise<void> {
   if (isFolder(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) await ensureFolder(parent);
   try {
     fs.mkdirSync(path, 0o700);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'EEXIST' && isFolder(path)) return; // another process made it
-    if (code !== 'ENOENT' || dirname(path) === path) throw error;
-    await ensureFolder(dirname(path));
-    return ensureFolder(path);
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' && isFolder(path)) return; // another process made it
+    throw error;
   }
   fs.chmodSync(path, 0o700);
-  await syncFolder(dirname(path));
+  await syncFolder(parent);
 }
 
 function isFolder(path: string): boolean {

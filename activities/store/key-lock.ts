@@ -24,8 +24,8 @@ export async function withLock<T>(folder: string, key: string, section: () => T)
   const deadline = Date.now() + WAIT_MS;
   while (!tryLock(path, own)) {
     const holder = readHolder(path);
-    if (holder === null) continue;
-    if (isAbandoned(path, holder)) await removeAbandoned(folder, key, { path, holder });
+    if (holder === null) await delay(0);
+    else if (isAbandoned(path, holder)) await removeAbandoned(folder, key, { path, holder });
     else if (Date.now() > deadline) throw stillHeld(path, key, holder);
     else await delay(1 + Math.random() * 4);
   }

