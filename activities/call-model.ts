@@ -70,8 +70,7 @@ export function createCallModel(
       const messages = await services.resolver.resolve([...base.messages, ...added]);
       const request = system === '' ? messages : [{ role: 'system' as const, text: system }, ...messages];
       const answer = await ask({ request, frame, catalog }, attempt, dependencies);
-      const sentTokens =
-        base.tokens + addedTokens + catalog.definitionTokens + (await countTokens(system)).tokens;
+      const sentTokens = base.tokens + addedTokens + catalog.definitionTokens + (await countTokens(system)).tokens;
       const step = { input, base, added, addedTokens };
       const result = await appendAnswer(step, answer, catalog, { dependencies, services });
       return { ...result, sentTokens, attempts: attempt.number, durationMs: Date.now() - attempt.startedMs };
@@ -168,7 +167,9 @@ async function appendAnswer(
   const { text, reasoning } = answer;
   const toolCalls = proposed.map(({ transcript }) => transcript);
   const message: TranscriptMessage = { type: 'assistant.message', text, reasoning, toolCalls };
-  const answerTokens = (await countTokens(`${text}${JSON.stringify(toolCalls.map(({ name, input }) => [name, input]))}`)).tokens;
+  const answerTokens = (
+    await countTokens(`${text}${JSON.stringify(toolCalls.map(({ name, input }) => [name, input]))}`)
+  ).tokens;
   const { turn, frame } = input;
   const segment = { turn, messages: [...added, message], ...(frame && { frame }) };
   const { head } = await services.transcripts.append(base, segment, addedTokens + answerTokens);
@@ -200,7 +201,9 @@ function costOf(usage: ModelUsage, price: ActivityDependencies['prices'][string]
   const cached = price.cachedInputPerMillionUsd ?? price.inputPerMillionUsd;
   const fresh = usage.inputTokens - usage.cachedInputTokens;
   const total =
-    fresh * price.inputPerMillionUsd + usage.cachedInputTokens * cached + usage.outputTokens * price.outputPerMillionUsd;
+    fresh * price.inputPerMillionUsd +
+    usage.cachedInputTokens * cached +
+    usage.outputTokens * price.outputPerMillionUsd;
   return total / 1_000_000;
 }
 

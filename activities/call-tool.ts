@@ -123,12 +123,7 @@ function errorFacts(input: CallToolInput, error: LongshoreError): Promise<Staged
   return textFacts(input, 'error', `${error.message}. ${error.mend}`);
 }
 
-async function textFacts(
-  input: CallToolInput,
-  outcome: StagedFacts['outcome'],
-  text: string,
-): Promise<StagedFacts> {
-  
+async function textFacts(input: CallToolInput, outcome: StagedFacts['outcome'], text: string): Promise<StagedFacts> {
   const { tokens, exact } = await countTokens(text);
   return {
     callKey: input.callKey,

@@ -28,7 +28,11 @@ export async function closeManifest(
   head: BlobRef | null,
   ended: string | undefined,
 ): Promise<void> {
-  await updateManifest(store, turn, (current): Manifest => ({ ...current, head, ...(ended !== undefined && { ended }) }));
+  await updateManifest(store, turn, (current): Manifest => ({
+    ...current,
+    head,
+    ...(ended !== undefined && { ended }),
+  }));
 }
 
 /** The messages that a commit and new user messages add to the transcript, with their tokens as recorded. */

@@ -27,7 +27,7 @@ export const DEFAULT_EXACT_UP_TO_TOKENS = 12_000;
 export const DEFAULT_PREVIEW_CHARACTERS = 100;
 
 /** Up to this size a payload is measured on the event loop (about 1 ms at most). Bytes. */
-const INLINE_BYTES = 8 * 1024;
+const INLINE_BYTES = 6 * 1024;
 /** Up to this size a payload is looked at whole, above it at both ends: its shape is then partial. Bytes. */
 const WHOLE_BYTES = 8 * 1024 * 1024;
 const HEAD_BYTES = 1024 * 1024;

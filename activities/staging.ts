@@ -7,7 +7,13 @@ import type { PickedPayload } from './payload/pick.ts';
 import type { CallToolInput } from '../shared/activities.ts';
 import { resultPath } from '../shared/call-key.ts';
 import { LongshoreError } from '../shared/errors.ts';
-import { TOKEN_ESTIMATOR, type BlockFacts, type FileFacts, type Measurement, type ResultFacts } from '../shared/facts.ts';
+import {
+  TOKEN_ESTIMATOR,
+  type BlockFacts,
+  type FileFacts,
+  type Measurement,
+  type ResultFacts,
+} from '../shared/facts.ts';
 import type { FileStore } from '../shared/file-store.ts';
 import { INLINE_BYTES } from '../shared/placement.ts';
 
@@ -126,7 +132,15 @@ async function stageBlocks({ store, call, payload, redact }: StagingInput): Prom
     const number = index + 1;
     const { extension, mediaType, kind, label } = block;
     const path = resultPath({ callKey: call.callKey, tool: call.tool, sha256, extension, block: number });
-    blocks.push({ path, sha256, bytes: bytes.length, mediaType, block: number, kind, ...(label !== undefined && { label }) });
+    blocks.push({
+      path,
+      sha256,
+      bytes: bytes.length,
+      mediaType,
+      block: number,
+      kind,
+      ...(label !== undefined && { label }),
+    });
   }
   return blocks;
 }
@@ -177,10 +191,10 @@ function boundedEnds(text: string, blocks: number): string {
   return `${ends.toWellFormed()}\n[The rest of this result${lost} could not be saved and is not available:]`;
 }
 
-function baseFacts(input: StagingInput, measurement: Measurement): Pick<
-  StagedFacts,
-  'callKey' | 'outcome' | 'bytes' | 'sha256' | 'mediaType' | 'tokensAreExact' | 'estimator'
-> {
+function baseFacts(
+  input: StagingInput,
+  measurement: Measurement,
+): Pick<StagedFacts, 'callKey' | 'outcome' | 'bytes' | 'sha256' | 'mediaType' | 'tokensAreExact' | 'estimator'> {
   const { bytes, sha256, mediaType, tokensAreExact } = measurement;
   const outcome = input.payload.isError ? 'error' : 'ok';
   return { callKey: input.call.callKey, outcome, bytes, sha256, mediaType, tokensAreExact, estimator: TOKEN_ESTIMATOR };

@@ -31,7 +31,11 @@ export interface Transcript {
 export interface TranscriptStore {
   /** Raises `TranscriptBroken` when a segment is missing, altered or none of ours. */
   load(head: BlobRef | null): Promise<Transcript>;
-  append(base: Transcript, segment: Pick<Segment, 'turn' | 'frame' | 'messages'>, addedTokens: number): Promise<Transcript>;
+  append(
+    base: Transcript,
+    segment: Pick<Segment, 'turn' | 'frame' | 'messages'>,
+    addedTokens: number,
+  ): Promise<Transcript>;
 }
 
 /** Heads kept in memory: a Worker serves many turns, and each needs only its last head. */

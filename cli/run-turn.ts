@@ -90,7 +90,9 @@ async function withServer(run: Run, server: TemporalServer, stopped: Promise<nev
     }
     const { home, config, mcp } = project;
     const { env, output } = context;
-    const hosting = { server, home, taskQueue: choice.taskQueue, config, mcp, env, note: output.note };
+    // Attempts that failed are told by `watchPending`; the log file has the rest.
+    const note = (line: string): void => (line.includes(' ERROR ') ? output.note(line) : undefined);
+    const hosting = { server, home, taskQueue: choice.taskQueue, config, mcp, env, note };
     const worker = choice.startOwn ? await hostWorker(hosting) : null;
     try {
       const failed = worker?.run.then(() => new Promise<never>(() => {})) ?? new Promise<never>(() => {});
@@ -124,6 +126,7 @@ async function toItsEnd(
   const workflowId = newTurnId();
   const watching = new AbortController();
   const left = leaveOnSecondInterrupt(run, client, { workflowId, watching, taskQueue: place.taskQueue });
+  output.live('starting the turn');
   await startTurn(client, turnOptions(run, workflowId, place.taskQueue));
   output.line(`${output.paint('bold', 'turn')} ${workflowId}  ${output.paint('dim', `Task Queue ${place.taskQueue}`)}`);
   // The first one may have come while the turn was being started.
@@ -134,6 +137,7 @@ async function toItsEnd(
       watchTurn(client, workflowId, { onNews: progressPrinter(output), signal: watching.signal }),
       left,
     ]);
+    interruption.onInterrupt = () => {};
     output.endLive();
     const view = await describeTurn(client, record, openStore(project.home, context.env, project.config));
     if (output.isJson) output.json(view);
@@ -150,11 +154,12 @@ async function toItsEnd(
 
 /** The first Ctrl-C asks the turn to cancel and waits for it; the second leaves it running. */
 function leaveOnSecondInterrupt(
-  { interruption, context }: Run,
+  { interruption, context, project }: Run,
   client: Client,
   turn: { readonly workflowId: string; readonly watching: AbortController; readonly taskQueue: string },
 ): Promise<never> {
   const { output } = context;
+  const mcpFile = project.mcp.mcp.source.endsWith('.json') ? ` --mcp ${project.mcp.mcp.source}` : '';
   const leaving = new Promise<never>((_resolve, reject) => {
     let asked = false;
     interruption.onInterrupt = (count) => {
@@ -168,7 +173,7 @@ function leaveOnSecondInterrupt(
       }
       if (count < 2) return;
       output.note(`Left running: turn ${turn.workflowId}. It goes on when a Worker runs again:`);
-      output.note(`  longshore worker --task-queue ${turn.taskQueue}`);
+      output.note(`  longshore worker --task-queue ${turn.taskQueue}${mcpFile}`);
       output.note(`  longshore turns show ${turn.workflowId}`);
       turn.watching.abort();
       reject(new Interrupted());

@@ -25,7 +25,7 @@ const LONG_POLL_MS = 70_000;
 export async function* readHistory(client: Client, options: HistoryOptions): AsyncGenerator<readonly HistoryEvent[]> {
   const { workflowId, runId, follow = false, signal } = options;
   let nextPageToken: Uint8Array | undefined;
-  do {
+  for (;;) {
     const request = {
       namespace: client.options.namespace,
       execution: { workflowId, ...(runId !== undefined && { runId }) },
@@ -36,16 +36,22 @@ export async function* readHistory(client: Client, options: HistoryOptions): Asy
       client.connection.withDeadline(Date.now() + LONG_POLL_MS, () =>
         client.workflowService.getWorkflowExecutionHistory(request),
       );
-    const response = await (signal ? client.connection.withAbortSignal(signal, call) : call()).catch((error: unknown) => {
-      throw isNotFound(error) ? turnNotFound(workflowId) : error;
-    });
+    const response = await (signal ? client.connection.withAbortSignal(signal, call) : call()).catch(
+      (error: unknown) => {
+        throw isNotFound(error) ? turnNotFound(workflowId) : error;
+      },
+    );
     yield response.history?.events ?? [];
     nextPageToken = response.nextPageToken?.length ? response.nextPageToken : undefined;
-  } while (nextPageToken && !signal?.aborted);
+    if (!nextPageToken || signal?.aborted) return;
+  }
 }
 
 /** The first value of encoded payloads, as the caller's schema knows it. */
-export async function decodeFirst<T>(client: Pick<Client, 'options'>, payloads: Payloads | null | undefined): Promise<T> {
+export async function decodeFirst<T>(
+  client: Pick<Client, 'options'>,
+  payloads: Payloads | null | undefined,
+): Promise<T> {
   const [first] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads?.payloads ?? []);
   // What is decoded here was written by our own Workflow and Activities, whose types these are.
   return first as T;

@@ -184,13 +184,18 @@ function closeReason(event: HistoryEvent): ErrorRecord | null {
   const mend = 'See the execution in Temporal; a turn ended in this way cannot be continued.';
   const terminated = event.workflowExecutionTerminatedEventAttributes;
   if (terminated) {
-    return { type: 'TurnTerminated', message: `The turn was terminated: ${terminated.reason || 'no reason given'}`, mend };
+    return {
+      type: 'TurnTerminated',
+      message: `The turn was terminated: ${terminated.reason || 'no reason given'}`,
+      mend,
+    };
   }
   if (event.workflowExecutionTimedOutEventAttributes) {
     return { type: 'TurnTerminated', message: 'The turn passed its execution timeout', mend };
   }
   const failed = event.workflowExecutionFailedEventAttributes;
   if (failed) return { type: 'Internal', message: failed.failure?.message ?? 'The Workflow failed', mend };
-  if (event.workflowExecutionCanceledEventAttributes) return { type: 'TurnCancelled', message: 'The turn was cancelled', mend };
+  if (event.workflowExecutionCanceledEventAttributes)
+    return { type: 'TurnCancelled', message: 'The turn was cancelled', mend };
   return null;
 }

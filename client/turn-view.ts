@@ -56,7 +56,12 @@ export interface TurnView {
   readonly answer: string | null;
   readonly error: ErrorRecord | null;
   readonly steps: readonly StepView[];
-  readonly tokens: { readonly original: number; readonly inline: number; readonly sent: number; readonly reported: number };
+  readonly tokens: {
+    readonly original: number;
+    readonly inline: number;
+    readonly sent: number;
+    readonly reported: number;
+  };
   readonly history: { readonly bytes: number; readonly events: number; readonly runs: number };
 }
 
@@ -133,10 +138,9 @@ function callView(call: CallRecord, context: ViewContext): ToolCallView {
 }
 
 /** What is known of a result in words: it was never measured by an Activity. */
-function spokenFacts({ committed }: CallRecord): Pick<
-  ToolCallView,
-  'bytes' | 'sha256' | 'mediaType' | 'tokens' | 'tokensAreExact'
-> {
+function spokenFacts({
+  committed,
+}: CallRecord): Pick<ToolCallView, 'bytes' | 'sha256' | 'mediaType' | 'tokens' | 'tokensAreExact'> {
   const text = committed && 'text' in committed.context ? committed.context.text : '';
   const sha256 = createHash('sha256').update(text).digest('hex');
   const bytes = Buffer.byteLength(text);

@@ -34,7 +34,11 @@ export interface StartTurnOptions {
 export async function turnInput(client: Client, options: StartTurnOptions): Promise<AgentTurnInput> {
   const { spec, message, session } = options;
   if (!message && spec.messages.length === 0) {
-    throw new LongshoreError('MessageEmpty', 'There is nothing to answer: no message is given and the spec has none', 'Give one with --message, or seed `messages` in the spec.');
+    throw new LongshoreError(
+      'MessageEmpty',
+      'There is nothing to answer: no message is given and the spec has none',
+      'Give one with --message, or seed `messages` in the spec.',
+    );
   }
   const searchAttributes = await hasSearchAttributes(client);
   const continueFrom = options.continueFrom === undefined ? null : await lookUpEnd(client, options.continueFrom);
@@ -186,11 +190,19 @@ async function lookUpEnd(client: Client, workflowId: string): Promise<ContinueFr
   const record = await readTurnRecord(client, workflowId);
   const { result, closed } = record;
   if (!result && !closed) {
-    throw new LongshoreError('TurnRunning', `Turn \`${workflowId}\` is still running`, 'Wait for its end, or cancel it with `longshore turns cancel`.');
+    throw new LongshoreError(
+      'TurnRunning',
+      `Turn \`${workflowId}\` is still running`,
+      'Wait for its end, or cancel it with `longshore turns cancel`.',
+    );
   }
   if (!result?.head) {
     const why = closed?.message ?? 'it ended before anything was said';
-    throw new LongshoreError('TurnNotContinuable', `Turn \`${workflowId}\` has no transcript to continue: ${why}`, 'Continue the turn before it, or start a new one.');
+    throw new LongshoreError(
+      'TurnNotContinuable',
+      `Turn \`${workflowId}\` has no transcript to continue: ${why}`,
+      'Continue the turn before it, or start a new one.',
+    );
   }
   return { workflowId, session: result.session, turn: result.turn, head: result.head };
 }

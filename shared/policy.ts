@@ -3,13 +3,19 @@
 import type { SpecServer } from './agent-spec.ts';
 import type { ToolEffect, ToolTag } from './catalog.ts';
 import { SANDBOX_SERVER } from './sandbox-tools.ts';
-import type { ToolAnnotations } from './tool-server.ts';
+
+/** The hints of MCP's annotations that decide; `ToolAnnotations` has them. */
+export interface ToolHints {
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+}
 
 /**
  * Tags from MCP's annotations: `@read-only` where readOnlyHint is true, `@destructive` where destructiveHint is true,
  * `@write` where neither is. A tool without annotations is a write. Source: parity page of the reference.
  */
-export function tagsOf(annotations?: ToolAnnotations): readonly ToolTag[] {
+export function tagsOf(annotations?: ToolHints): readonly ToolTag[] {
   const tags: ToolTag[] = [];
   if (annotations?.readOnlyHint === true) tags.push('@read-only');
   if (annotations?.destructiveHint === true) tags.push('@destructive');
@@ -21,7 +27,7 @@ export function tagsOf(annotations?: ToolAnnotations): readonly ToolTag[] {
  * so or its server honours idempotency keys, else `write`. A tool that calls itself both read-only and destructive is
  * taken as a write. Source: architecture D11.
  */
-export function effectOf(annotations: ToolAnnotations | undefined, honoursKeys: boolean | undefined): ToolEffect {
+export function effectOf(annotations: ToolHints | undefined, honoursKeys: boolean | undefined): ToolEffect {
   if (annotations?.readOnlyHint === true && annotations.destructiveHint !== true) return 'read';
   return annotations?.idempotentHint === true || honoursKeys === true ? 'idempotent' : 'write';
 }

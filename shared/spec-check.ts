@@ -57,11 +57,18 @@ export function specInvalid(faults: readonly SpecFault[], source: string): Longs
   return new LongshoreError('SpecInvalid', `${source} has ${faults.length} faults`, faultList(faults));
 }
 
-/** Servers that the spec names and the configuration does not have, each with those that it has. */
-export function checkSpecServers(spec: AgentSpec, config: McpConfig): readonly SpecFault[] {
-  const configured = Object.keys(config.servers);
+/**
+ * Servers that the spec names and nobody configured, each with those that are configured. `localServers` are the names of
+ * the servers in the Worker's own process.
+ */
+export function checkSpecServers(
+  spec: AgentSpec,
+  config: McpConfig,
+  localServers: readonly string[] = [],
+): readonly SpecFault[] {
+  const configured = [...Object.keys(config.servers), ...localServers];
   return spec.mcp_servers.flatMap(({ name }, index) => {
-    if (Object.hasOwn(config.servers, name)) return [];
+    if (configured.includes(name)) return [];
     const mend =
       configured.length === 0
         ? 'No server is configured: add it under `mcpServers`.'

@@ -1,6 +1,7 @@
 // The replay gate: runs the Workflow code of today over a stored history and compares every decision with the recorded one.
 import { defaultPayloadConverter } from '@temporalio/common';
 import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
+import type { temporal } from '@temporalio/proto';
 import { Worker, type ReplayWorkerOptions } from '@temporalio/worker';
 import { decisionsOf, type CallModelInput, type CallModelResult } from '../shared/activities.ts';
 import { digestOf } from '../shared/digest.ts';
@@ -40,22 +41,30 @@ function checkRecordedDecisions(history: History): void {
   const commits = new Map<string, string>();
   for (const event of history.events ?? []) {
     const scheduled = event.activityTaskScheduledEventAttributes;
-    const input = firstOf<CallModelInput>(scheduled?.input?.payloads);
+    // Only Longshore's own Activities have a `commit` in their input.
+    const input = firstOf(scheduled?.input?.payloads) as CallModelInput | null;
     if (scheduled && input?.commit) commits.set(String(event.eventId), digestOf(decisionsOf(input.commit)));
     const completed = event.activityTaskCompletedEventAttributes;
     const computed = completed && commits.get(String(completed.scheduledEventId));
     if (!completed || computed === undefined) continue;
-    const recorded = firstOf<CallModelResult>(completed.result?.payloads)?.decisionsDigest;
+    const recorded = (firstOf(completed.result?.payloads) as CallModelResult | null)?.decisionsDigest;
     if (recorded === computed) continue;
-    throw mismatch(`DecisionMismatch: the decisions given to the Activity of event ${completed.scheduledEventId} have the digest ${computed}, but ${recorded ?? 'none'} is recorded`);
+    throw mismatch(
+      `DecisionMismatch: the decisions given to the Activity of event ${String(completed.scheduledEventId)} have the digest ${computed}, but ${recorded ?? 'none'} is recorded`,
+    );
   }
 }
 
-function firstOf<T>(payloads: Parameters<typeof defaultPayloadConverter.fromPayload>[0][] | null | undefined): T | null {
+function firstOf(payloads: readonly temporal.api.common.v1.IPayload[] | null | undefined): unknown {
   const [payload] = payloads ?? [];
-  return payload ? defaultPayloadConverter.fromPayload<T>(payload) : null;
+  return payload ? defaultPayloadConverter.fromPayload(payload) : null;
 }
 
 function mismatch(message: string, cause?: unknown): LongshoreError {
-  return new LongshoreError('DecisionMismatch', message, 'Gate the change with a patch, or look at who changed the history.', { cause });
+  return new LongshoreError(
+    'DecisionMismatch',
+    message,
+    'Gate the change with a patch, or look at who changed the history.',
+    { cause },
+  );
 }

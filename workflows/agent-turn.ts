@@ -29,7 +29,10 @@ let inlineTurns = 0;
  * `id` must be unique among the turns of the calling Workflow. @default `<workflow id>~1`, `~2`, … in order of calls.
  * When the calling scope is cancelled, the turn ends with status `cancelled`; it does not throw.
  */
-export async function runAgentTurn(input: AgentTurnInput, options: { readonly id?: string } = {}): Promise<AgentTurnResult> {
+export async function runAgentTurn(
+  input: AgentTurnInput,
+  options: { readonly id?: string } = {},
+): Promise<AgentTurnResult> {
   inlineTurns += 1;
   const { workflowId } = workflowInfo();
   return new Turn(input, `${workflowId}~${options.id ?? inlineTurns}`).run();

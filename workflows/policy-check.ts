@@ -21,7 +21,10 @@ function deny(call: ProposedCall, spec: AgentSpec): SpokenResult | null {
   const server = spec.mcp_servers.find((candidate) => candidate.name === call.server);
   const { gated, selector } = needsApproval(server, call.server, call.tool, call.tags);
   if (!gated) return null;
-  return spoken('denied', deniedText({ server: call.server, tool: call.tool, selector: selector ?? '', tags: call.tags }));
+  return spoken(
+    'denied',
+    deniedText({ server: call.server, tool: call.tool, selector: selector ?? '', tags: call.tags }),
+  );
 }
 
 function refuseRepeatedRead(call: ProposedCall, reads: ReadCounts): SpokenResult | null {

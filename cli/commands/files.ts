@@ -13,7 +13,10 @@ import { table } from '../output.ts';
 /** Adds `files list [ID]`, `files show PATH`, `files get PATH`. */
 export function registerFiles(program: Command, context: CommandContext): void {
   const files = program.command('files').description('list, inspect and fetch sandbox files');
-  addExamples(files, ['longshore files list turn-1b2c', 'longshore files get /sandbox/tool-results/t1.0.0-read_file-0123456789abcdef.json -o data.json']);
+  addExamples(files, [
+    'longshore files list turn-1b2c',
+    'longshore files get /sandbox/tool-results/t1.0.0-read_file-0123456789abcdef.json -o data.json',
+  ]);
   addList(files, context);
   addShow(files, context);
   addGet(files, context);
@@ -39,13 +42,23 @@ async function printList(id: string | undefined, context: CommandContext): Promi
   const manifests = await Array.fromAsync(listManifests(await storeOf(context)));
   const chosen = manifests.filter((manifest) => id === undefined || manifest.turn.workflowId === id);
   if (id !== undefined && chosen.length === 0) {
-    throw new LongshoreError('TurnNotFound', `The file store knows no turn \`${id}\``, 'See those it knows with `longshore files list`.');
+    throw new LongshoreError(
+      'TurnNotFound',
+      `The file store knows no turn \`${id}\``,
+      'See those it knows with `longshore files list`.',
+    );
   }
   const found = chosen.flatMap((manifest) => manifest.files.map((file) => ({ manifest, file })));
   const { output } = context;
   if (output.isJson) return output.json(found.map(document));
   if (found.length === 0) return output.line('There are no sandbox files.');
-  const rows = found.map(({ manifest, file }) => [file.path, String(file.bytes), file.mediaType, file.state, manifest.turn.workflowId]);
+  const rows = found.map(({ manifest, file }) => [
+    file.path,
+    String(file.bytes),
+    file.mediaType,
+    file.state,
+    manifest.turn.workflowId,
+  ]);
   for (const line of table([['path', 'bytes', 'type', 'state', 'turn'], ...rows])) output.line(line);
 }
 
@@ -86,7 +99,11 @@ function addGet(files: Command, context: CommandContext): void {
 async function fetchFile(path: string, options: PathOptions, context: CommandContext): Promise<void> {
   const { output, cwd } = context;
   if (output.isJson && options.output === undefined) {
-    throw new LongshoreError('UsageInvalid', '`files get --json` would mix the file with a document', 'Give -o FILE too, or leave --json out.');
+    throw new LongshoreError(
+      'UsageInvalid',
+      '`files get --json` would mix the file with a document',
+      'Give -o FILE too, or leave --json out.',
+    );
   }
   const store = await storeOf(context);
   const found = await findOne(store, path, options.turn);
@@ -109,7 +126,12 @@ async function writeWhole(store: FileStore, sha256: string, target: string): Pro
   } catch (error) {
     await rm(partial, { force: true });
     if (error instanceof LongshoreError) throw error;
-    throw new LongshoreError('UsageInvalid', `${target} cannot be written: ${messageOf(error)}`, 'Name another file with -o.', { cause: error });
+    throw new LongshoreError(
+      'UsageInvalid',
+      `${target} cannot be written: ${messageOf(error)}`,
+      'Name another file with -o.',
+      { cause: error },
+    );
   }
 }
 
@@ -119,12 +141,20 @@ async function findOne(store: FileStore, path: string, turn: string | undefined)
   const [first] = found;
   if (!first) {
     const whose = turn === undefined ? 'any turn' : `turn \`${turn}\``;
-    throw new LongshoreError('FileNotFound', `There is no sandbox file \`${path}\` in ${whose}`, 'See what there is with `longshore files list`.');
+    throw new LongshoreError(
+      'FileNotFound',
+      `There is no sandbox file \`${path}\` in ${whose}`,
+      'See what there is with `longshore files list`.',
+    );
   }
   const contents = new Set(found.map(({ file }) => file.sha256));
   if (contents.size > 1) {
     const turns = found.map(({ manifest }) => manifest.turn.workflowId).join(', ');
-    throw new LongshoreError('UsageInvalid', `\`${path}\` has other contents in each of these turns: ${turns}`, 'Say whose with --turn ID.');
+    throw new LongshoreError(
+      'UsageInvalid',
+      `\`${path}\` has other contents in each of these turns: ${turns}`,
+      'Say whose with --turn ID.',
+    );
   }
   return first;
 }

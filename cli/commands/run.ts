@@ -27,5 +27,8 @@ export function registerRun(program: Command, context: CommandContext): void {
         return runTurn(file, options, context);
       }),
     );
-  addExamples(run, ['longshore run agent.yaml --message "What changed last week?"', 'longshore run agent.yaml --continue turn-1b2c --message "And before?" --json']);
+  addExamples(run, [
+    'longshore run agent.yaml --message "What changed last week?"',
+    'longshore run agent.yaml --continue turn-1b2c --message "And before?" --json',
+  ]);
 }

@@ -31,7 +31,13 @@ function addList(turns: Command, context: CommandContext): void {
           const { output } = context;
           if (output.isJson) return output.json(found);
           if (found.length === 0) return output.line('There are no turns yet.');
-          const rows = found.map((turn) => [turn.workflowId, turn.status, turn.startedAt, turn.agent ?? '', turn.session ?? '']);
+          const rows = found.map((turn) => [
+            turn.workflowId,
+            turn.status,
+            turn.startedAt,
+            turn.agent ?? '',
+            turn.session ?? '',
+          ]);
           for (const line of table([['turn', 'status', 'started', 'agent', 'session'], ...rows])) output.line(line);
         }),
       ),
