@@ -47,7 +47,7 @@ async function ask(request: ModelRequest, { model, context }: ResolvedModel): Pr
     streaming = true;
     return await collectAnswer(stream, {
       context: { ...context, streaming },
-      isChat: form.isChat,
+      hasOpenAiChunks: form.isCompatible,
       onPart: request.onPart,
       signal: request.signal,
     });
@@ -57,12 +57,19 @@ async function ask(request: ModelRequest, { model, context }: ResolvedModel): Pr
   }
 }
 
+/** Chat models are told by their provider's name, as in `groq.chat`: a wrapped model, or another copy of the SDK, has it too. */
 function formOf(model: LanguageModelV4): RequestForm {
   const provider = (model.provider.split('.')[0] ?? '').trim();
-  const isChat = model instanceof OpenAICompatibleChatLanguageModel;
+  const isCompatible =
+    model instanceof OpenAICompatibleChatLanguageModel ||
+    (model.provider.endsWith('.chat') && 'supportsStructuredOutputs' in model);
   // The SDK warns of keys of that provider that are not in camel case.
   const camelCase = provider.replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return { isChat, optionsKey: isChat ? camelCase : provider };
+  return {
+    optionsKey: isCompatible ? camelCase : provider,
+    isChat: isCompatible || model.provider.endsWith('.chat'),
+    isCompatible,
+  };
 }
 
 /** Gives up waiting when aborted, even where a provider does not heed the signal. */

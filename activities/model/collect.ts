@@ -28,7 +28,7 @@ interface Gathered {
 export interface CollectOptions {
   readonly context: ModelCallContext;
   /** Whether raw chunks are OpenAI's, with the call ids that really came. */
-  readonly isChat: boolean;
+  readonly hasOpenAiChunks: boolean;
   readonly onPart: ModelRequest['onPart'];
   readonly signal: AbortSignal;
 }
@@ -50,7 +50,7 @@ export async function collectAnswer(
     modelName: null,
     bytes: 0,
     callsBegun: 0,
-    sentIds: options.isChat ? new Set() : null,
+    sentIds: options.hasOpenAiChunks ? new Set() : null,
   };
   // The pipe cancels the stream when aborted, even one that does not heed the signal; leaving the loop cancels it too.
   for await (const part of stream.pipeThrough(new TransformStream(), { signal: options.signal })) {

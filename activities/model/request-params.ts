@@ -36,8 +36,8 @@ const READERS: Readonly<Record<string, Reader>> = {
   tool_choice: readToolChoice,
 };
 
-/** In the chat form the SDK drops the first and narrows the second, while the body takes both as written. */
-const RAW_IN_CHAT = ['top_k', 'reasoning_effort'];
+/** The OpenAI-compatible model drops the first and narrows the second, while the body takes both as written. */
+const RAW_IN_BODY = ['top_k', 'reasoning_effort'];
 
 /**
  * Splits params into call options and the rest, which is for the provider's own options.
@@ -45,7 +45,7 @@ const RAW_IN_CHAT = ['top_k', 'reasoning_effort'];
  */
 export function readParams(
   params: JsonObject,
-  isChat: boolean,
+  isCompatible: boolean,
 ): { readonly options: ParamOptions; readonly rest: Record<string, JsonValue> } {
   let options: ParamOptions = {};
   const rest: Record<string, JsonValue> = {};
@@ -55,7 +55,7 @@ export function readParams(
       throw new ModelError('ModelRefused', `model.params.${name} would overwrite the request itself.`, mend);
     }
     const reader =
-      isChat && RAW_IN_CHAT.includes(name) ? undefined : Object.hasOwn(READERS, name) ? READERS[name] : undefined;
+      isCompatible && RAW_IN_BODY.includes(name) ? undefined : Object.hasOwn(READERS, name) ? READERS[name] : undefined;
     const option = reader?.(value) ?? null;
     if (option === null) rest[name] = value;
     else options = { ...options, ...option };

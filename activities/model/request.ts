@@ -14,8 +14,10 @@ import { readParams, readResponseFormat } from './request-params.ts';
 export interface RequestForm {
   /** The key of the provider's own options, as in `providerOptions[key]`. */
   readonly optionsKey: string;
-  /** Whether the request becomes OpenAI's chat completions: unknown params go into the body, tool results are text. */
+  /** Whether the request becomes a chat completion, whose tool results are text and whose files are few. */
   readonly isChat: boolean;
+  /** Whether the SDK's OpenAI-compatible model makes it: unknown params go into the body, raw chunks are OpenAI's. */
+  readonly isCompatible: boolean;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface RequestForm {
  * @throws ModelError `ModelRefused` for a param or a part that cannot be sent.
  */
 export function callOptionsFor(request: ModelRequest, form: RequestForm): LanguageModelV4CallOptions {
-  const params = readParams(request.params, form.isChat);
+  const params = readParams(request.params, form.isCompatible);
   const format = readResponseFormat(request.responseFormat);
   const own = { ...params.rest, ...format.rest };
   return {
@@ -34,7 +36,7 @@ export function callOptionsFor(request: ModelRequest, form: RequestForm): Langua
     // Always there: the key by which the SDK hands metadata back depends on it.
     providerOptions: { [form.optionsKey]: own },
     // Raw chunks show which call ids came from the provider, and which the SDK made up.
-    includeRawChunks: form.isChat,
+    includeRawChunks: form.isCompatible,
     abortSignal: request.signal,
   };
 }

@@ -1,5 +1,6 @@
 // What reaches the wire: messages, images, params, schemas, the form of the answer.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAskModel } from '../../activities/model/ask.ts';
 import type { ModelRequest } from '../../shared/model.ts';
@@ -202,6 +203,24 @@ describe('schemas', () => {
 });
 
 describe('a provider of the configuration', () => {
+  it('whose chat model is wrapped gets images of tool results as parts that follow, too', async () => {
+    const inner = createOpenAICompatible({ name: 'acme', baseURL: server.baseUrl })('large');
+    const wrapped: LanguageModelV4 = {
+      specificationVersion: 'v4',
+      provider: 'acme.chat',
+      modelId: 'large',
+      supportedUrls: {},
+      doGenerate: (options) => inner.doGenerate(options),
+      doStream: (options) => inner.doStream(options),
+    };
+    const results = [
+      { callId: 'c', name: 'shot', isError: false, text: 'ok', images: [{ mediaType: 'image/png', data: png }] },
+    ];
+    const ask = createAskModel({ providers: { acme: () => wrapped } });
+    await ask(modelRequest({ model: 'acme/large', messages: [{ role: 'tool', results }] }));
+    expect(server.requests[0]?.body.messages).toMatchObject([{ role: 'tool', content: 'ok' }, { role: 'user' }]);
+  });
+
   it('is asked in its own name, with unknown params and without the built-in key', async () => {
     const ask = createAskModel({
       env: { ...server.env, ACME_URL: server.baseUrl },
