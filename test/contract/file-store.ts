@@ -185,7 +185,6 @@ export function fileStoreContract(name: string, makeStore: () => Promise<StoreUn
         };
         expect(await turnsDuring(() => store.putBlob(content, ref))).toBeGreaterThanOrEqual(50);
         expect(await turnsDuring(() => store.readBlob(ref.sha256))).toBeGreaterThanOrEqual(50);
-        expect(await turnsDuring(() => store.readBlob(ref.sha256, { start: 0, end: 1 }))).toBeGreaterThanOrEqual(50);
         await store.deleteBlob(ref.sha256);
         expect(await turnsDuring(() => store.putBlob(inChunks(content, 10_000)))).toBeGreaterThanOrEqual(50);
       });
@@ -292,8 +291,8 @@ export function fileStoreContract(name: string, makeStore: () => Promise<StoreUn
             const model = new Map<string, { readonly body: string; readonly etag: string }>();
             const write = async (at: string, text: string, condition: object, holds: boolean): Promise<void> => {
               const put = fresh.store.putObject(at, bytesOf(text), condition);
+              expect(await failureOf(put)).toBe(holds ? 'resolved' : 'StoreConflict');
               if (holds) model.set(at, { body: text, etag: (await put).etag });
-              else expect(await failureOf(put)).toBe('StoreConflict');
             };
             for (const step of acts) {
               const current = model.get(step.key);

@@ -16,15 +16,9 @@ describe('a temporary file', () => {
   });
 
   test('is whole though the system takes a few bytes at a time', async () => {
-    const write = fs.writeSync.bind(fs) as (
-      file: number,
-      bytes: Uint8Array,
-      from: number,
-      count: number,
-      at: number,
-    ) => number;
-    const few = (file: number, bytes: Uint8Array, from: number, count: number, at: number): number =>
-      write(file, bytes, from, Math.min(count, 3), at);
+    type Write = (...args: readonly [number, Uint8Array, number, number, number]) => number;
+    const write = fs.writeSync.bind(fs) as Write;
+    const few: Write = (...[file, content, from, count, at]) => write(file, content, from, Math.min(count, 3), at);
     vi.spyOn(fs, 'writeSync').mockImplementation(few as typeof fs.writeSync);
     const { path, bytes } = await writeTemp(folder, Buffer.from('0123456789'));
     expect([fs.readFileSync(path, 'utf8'), bytes]).toEqual(['0123456789', 10]);
