@@ -47,7 +47,7 @@ function asText(input: AnalysisInput, given: GivenType | null): TextEnds | null 
     const isDisguised = !given?.isText && head.subarray(0, 1024).includes(0) && signatureOf(head) !== null;
     return isDisguised ? null : { head, tail };
   }
-  return given?.isText ? { head: mended(head), tail: mended(tail) } : null;
+  return given?.isText && signatureOf(head) === null ? { head: mended(head), tail: mended(tail) } : null;
 }
 
 function analyzeText(input: AnalysisInput, { head, tail }: TextEnds, given: GivenType | null): Analysis {
@@ -78,7 +78,11 @@ function analyzeBinary(input: AnalysisInput, given: GivenType | null): Analysis 
 }
 
 /** Tokens of a text of `total` bytes, from the whole of it or from its parts, the beginning first. */
-function tokensOf(parts: readonly Uint8Array[], total: number, limit: number): Pick<Measurement, 'tokens' | 'tokensAreExact'> {
+function tokensOf(
+  parts: readonly Uint8Array[],
+  total: number,
+  limit: number,
+): Pick<Measurement, 'tokens' | 'tokensAreExact'> {
   const bytes = parts[0] ?? new Uint8Array();
   const count: TokenCount = countUpTo({ bytes, isWhole: bytes.length === total, limit });
   if (count.exact) return { tokens: count.tokens, tokensAreExact: true };

@@ -46,12 +46,15 @@ export function countUpTo(input: CountInput): TokenCount {
   const words = vocabulary();
   const settled = isWhole ? bytes.length : bytes.length - LOOKAHEAD_BYTES;
   let tokens = 0;
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     if (tokens > limit) return { tokens, exact: false };
     const end = pieceEnd(bytes, at, bytes.length);
     const stopAt = limit - tokens + 1;
     if (end > settled) {
-      return { tokens: tokens + (at < settled ? boundPiece(words, bytes, { from: at, to: settled, stopAt }) : 0), exact: false };
+      return {
+        tokens: tokens + (at < settled ? boundPiece(words, bytes, { from: at, to: settled, stopAt }) : 0),
+        exact: false,
+      };
     }
     const piece = countPiece(words, bytes, { from: at, to: end, stopAt });
     tokens += piece.tokens;

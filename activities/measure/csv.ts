@@ -111,7 +111,7 @@ function quotedEnd(bytes: Uint8Array, from: number): number {
 function headerNames(record: Uint8Array, separator: number): string[] {
   const names: string[] = [];
   let total = 0;
-  for (let from = 0; from < record.length && names.length < MAX_NAMES; ) {
+  for (let from = 0; from < record.length && names.length < MAX_NAMES;) {
     let to = record[from] === QUOTE ? quotedEnd(record, from) : from;
     while (to < record.length && record[to] !== separator) to++;
     const name = nameOf(record.subarray(from, to));
@@ -126,5 +126,7 @@ function headerNames(record: Uint8Array, separator: number): string[] {
 function nameOf(field: Uint8Array): string {
   const text = new TextDecoder().decode(field.subarray(0, 1000)).trim();
   const plain = text.startsWith('"') ? text.replace(/^"|"$/g, '').replaceAll('""', '"') : text;
-  return escapeForDisplay(firstCharacters(plain, MAX_NAME_CHARACTERS)).slice(0, 2 * MAX_NAME_CHARACTERS).toWellFormed();
+  return escapeForDisplay(firstCharacters(plain, MAX_NAME_CHARACTERS))
+    .slice(0, 2 * MAX_NAME_CHARACTERS)
+    .toWellFormed();
 }

@@ -11,6 +11,9 @@ export const PART_BYTES = 64 * 1024;
 
 const NO_RANK = -1;
 
+/** Scratch space of this thread, used and left within one synchronous call. */
+let pieceMerge: PieceMerge | undefined;
+
 /** A piece, and the count that is enough to know. */
 export interface PieceRange {
   readonly from: number;
@@ -26,7 +29,7 @@ export function countLongPiece(words: Vocabulary, bytes: Uint8Array, from: numbe
     const end = Math.min(at + PART_BYTES, to);
     // One letter a million times: the parts are alike, and one is counted.
     const isRepeat = at > from && end - at === PART_BYTES && sameAsBefore(bytes, at);
-    if (!isRepeat) partCount = new PieceMerge(words, bytes.subarray(at, end)).run();
+    if (!isRepeat) partCount = mergeOf(words).count(bytes.subarray(at, end));
     count += partCount;
   }
   return count;
@@ -51,44 +54,36 @@ export function boundPiece(words: Vocabulary, bytes: Uint8Array, range: PieceRan
 }
 
 /**
- * One merge. Ranks are taken in ascending order, and all pairs of a rank from left to right: a merge never makes a pair of
+ * Merges one piece at a time. Ranks are taken in ascending order, and all pairs of a rank from left to right: a merge never makes a pair of
  * a lower rank than its own, because every token of the vocabulary is what merging makes of its own bytes (a test checks
  * that).
  */
 class PieceMerge {
   private readonly words: Vocabulary;
-  private readonly piece: Uint8Array;
-  private readonly prefixes: Int32Array;
+  private piece: Uint8Array = new Uint8Array();
+  private readonly prefixes = new Int32Array(PART_BYTES + 1);
   /** By a part's start: where it ends. */
-  private readonly ends: Int32Array;
+  private readonly ends = new Int32Array(PART_BYTES);
   /** By a part's start: where the part before it starts. */
-  private readonly before: Int32Array;
+  private readonly before = new Int32Array(PART_BYTES);
   /** By a part's start: the rank of it and the next part together. */
-  private readonly ranks: Int32Array;
+  private readonly ranks = new Int32Array(PART_BYTES);
   /** By rank: the starts of pairs that have or had it. */
   private readonly waiting = new Map<number, number[]>();
-  /** One bit a rank: whether it waits. */
+  /** One bit a rank: whether it waits. All clear between two counts. */
   private readonly isWaiting: Uint32Array;
+  private highestWord = 0;
 
-  constructor(words: Vocabulary, piece: Uint8Array) {
+  constructor(words: Vocabulary) {
     this.words = words;
-    this.piece = piece;
-    this.prefixes = hashesOf(piece);
-    this.ends = new Int32Array(piece.length);
-    this.before = new Int32Array(piece.length);
-    for (let i = 0; i < piece.length; i++) {
-      this.ends[i] = i + 1;
-      this.before[i] = i - 1;
-    }
-    this.ranks = new Int32Array(piece.length).fill(NO_RANK);
     this.isWaiting = new Uint32Array((words.hashes.length >> 5) + 1);
   }
 
-  /** Merges all there is to merge and gives the number of parts left. */
-  run(): number {
-    let count = this.piece.length;
-    for (let at = 0; at + 1 < this.piece.length; at++) this.enqueue(at);
-    for (let rank = this.nextRank(0); rank >= 0; rank = this.nextRank(rank + 1)) {
+  /** Merges all there is to merge in a piece of at most `PART_BYTES` and gives the number of parts left. */
+  count(piece: Uint8Array): number {
+    this.start(piece);
+    let count = piece.length;
+    for (let rank = this.takeRank(0); rank >= 0; rank = this.takeRank(rank)) {
       const starts = inOrder(this.waiting.get(rank) ?? []);
       this.waiting.delete(rank);
       for (const at of starts) {
@@ -98,6 +93,20 @@ class PieceMerge {
       }
     }
     return count;
+  }
+
+  private start(piece: Uint8Array): void {
+    this.piece = piece;
+    this.highestWord = 0;
+    let hash = 0;
+    for (let at = 0; at < piece.length; at++) {
+      hash = extendHash(hash, piece[at] as number);
+      this.prefixes[at + 1] = hash;
+      this.ends[at] = at + 1;
+      this.before[at] = at - 1;
+      this.ranks[at] = NO_RANK;
+    }
+    for (let at = 0; at + 1 < piece.length; at++) this.enqueue(at);
   }
 
   private mergeAt(at: number): void {
@@ -128,18 +137,24 @@ class PieceMerge {
       return;
     }
     this.waiting.set(rank, [at]);
-    this.isWaiting[rank >> 5] = (this.isWaiting[rank >> 5] as number) | (1 << (rank & 31));
+    const word = rank >> 5;
+    this.isWaiting[word] = (this.isWaiting[word] as number) | (1 << (rank & 31));
+    if (word > this.highestWord) this.highestWord = word;
   }
 
-  private nextRank(from: number): number {
+  /** Takes the lowest waiting rank, which is not below `from`; -1 when none waits. */
+  private takeRank(from: number): number {
     let word = from >> 5;
-    let bits = ((this.isWaiting[word] ?? 0) & (-1 << (from & 31))) >>> 0;
-    while (bits === 0) {
-      if (++word >= this.isWaiting.length) return -1;
-      bits = this.isWaiting[word] as number;
-    }
+    while (this.isWaiting[word] === 0) if (++word > this.highestWord) return -1;
+    const bits = this.isWaiting[word] as number;
+    this.isWaiting[word] = bits & (bits - 1);
     return (word << 5) + (31 - Math.clz32(bits & -bits));
   }
+}
+
+function mergeOf(words: Vocabulary): PieceMerge {
+  pieceMerge ??= new PieceMerge(words);
+  return pieceMerge;
 }
 
 function inOrder(starts: number[]): readonly number[] {
@@ -157,14 +172,4 @@ function longestTokenIn(words: Vocabulary, bytes: Uint8Array, from: number, to: 
   let longest = 1;
   for (let at = from; at < to; at++) longest = Math.max(longest, words.longestByFirst[bytes[at] as number] as number);
   return longest;
-}
-
-function hashesOf(piece: Uint8Array): Int32Array {
-  const prefixes = new Int32Array(piece.length + 1);
-  let hash = 0;
-  for (let i = 0; i < piece.length; i++) {
-    hash = extendHash(hash, piece[i] as number);
-    prefixes[i + 1] = hash;
-  }
-  return prefixes;
 }

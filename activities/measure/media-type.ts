@@ -36,6 +36,16 @@ const SIGNATURES: readonly Signature[] = [
   { name: 'mp3', mediaType: 'audio/mpeg', bytes: '\u00ff\u00f2' },
 ];
 
+/** What a text is called when nobody said. What is not valid JSON must not be called that. */
+const TYPE_OF_TEXT: Readonly<Record<Exclude<Shape['kind'], 'binary'>, string>> = {
+  json: 'application/json',
+  'json-lines': 'application/x-ndjson',
+  csv: 'text/csv',
+  empty: 'text/plain',
+  'invalid-json': 'text/plain',
+  text: 'text/plain',
+};
+
 /** The file format whose signature the payload begins with, or null. Texts may begin so too: ask only of binary data. */
 export function signatureOf(bytes: Uint8Array): { readonly name: string; readonly mediaType: string } | null {
   const start = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
@@ -45,12 +55,15 @@ export function signatureOf(bytes: Uint8Array): { readonly name: string; readonl
 /** Reads a given media type; null when it is none, or says no more than that these are bytes. */
 export function readMediaType(given: string | undefined): GivenType | null {
   const mediaType = given?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (mediaType.length > 100 || !/^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/.test(mediaType)) return null;
+  if (mediaType.length > 100 || !/^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/.test(mediaType))
+    return null;
   if (mediaType === 'application/octet-stream' || mediaType === 'application/unknown') return null;
   const isJson = /[/+]json$/.test(mediaType);
   const isCsv = mediaType === 'text/csv' || mediaType === 'text/tab-separated-values';
   const isText =
-    isJson || mediaType.startsWith('text/') || /[/+](xml|yaml|x-yaml|javascript|x-ndjson|jsonl|json-seq|toml|sql)$/.test(mediaType);
+    isJson ||
+    mediaType.startsWith('text/') ||
+    /[/+](xml|yaml|x-yaml|javascript|x-ndjson|jsonl|json-seq|toml|sql)$/.test(mediaType);
   return { mediaType, isJson, isCsv, isText };
 }
 
@@ -66,16 +79,5 @@ export function mediaTypeOf(given: GivenType | null, signature: string | null, s
     return signature ?? 'application/octet-stream';
   }
   if (given && (given.isText || !/^(image|audio|video|font)\//.test(given.mediaType))) return given.mediaType;
-  switch (shape.kind) {
-    case 'json':
-      return 'application/json';
-    case 'json-lines':
-      return 'application/x-ndjson';
-    case 'csv':
-      return 'text/csv';
-    case 'empty':
-    case 'invalid-json':
-    case 'text':
-      return 'text/plain';
-  }
+  return TYPE_OF_TEXT[shape.kind];
 }

@@ -4,7 +4,7 @@
 import { extendHash, findToken, rangeHash, type Vocabulary } from './vocabulary.ts';
 
 /** The longest piece that is merged here, in bytes. */
-export const SHORT_PIECE = 64;
+export const SHORT_PIECE = 128;
 
 const NO_RANK = 0x7fffffff;
 

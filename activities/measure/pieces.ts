@@ -19,7 +19,8 @@ export function pieceEnd(bytes: Uint8Array, start: number, end: number): number 
     upperWord(bytes, start, end);
   if (word > 0) return contraction(bytes, word, end);
   if (first & digit) return digits(bytes, start, end);
-  const symbols = first & space ? (bytes[start] === 0x20 ? symbolRun(bytes, second, end) : 0) : symbolRun(bytes, start, end);
+  const symbols =
+    first & space ? (bytes[start] === 0x20 ? symbolRun(bytes, second, end) : 0) : symbolRun(bytes, start, end);
   return symbols > 0 ? symbols : spaces(bytes, start, end);
 }
 
@@ -58,7 +59,8 @@ function contraction(bytes: Uint8Array, at: number, end: number): number {
 /** `\p{N}{1,3}` */
 function digits(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
-  for (let count = 0; count < 3 && at < end && classAt(bytes, at) & digit; count++) at += sequenceLength(bytes[at] ?? 0);
+  for (let count = 0; count < 3 && at < end && classAt(bytes, at) & digit; count++)
+    at += sequenceLength(bytes[at] ?? 0);
   return at;
 }
 

@@ -1,7 +1,7 @@
 // The text that stands in the context for a result in a file. It is plain text for a model; nothing ever parses it, so a tool
 // whose output looks like a pointer gains nothing by it.
 import { countTokensSync, warmUpMeasure } from '../measure.ts';
-import { escapeForDisplay, firstCharacters, lastCharacters } from './preview.ts';
+import { countCharacters, escapeForDisplay, firstCharacters, lastCharacters } from './preview.ts';
 import type { BlockFacts, Measurement, Shape } from '../../shared/facts.ts';
 
 /** What a pointer tells of. */
@@ -19,8 +19,8 @@ export interface PointerInput {
 /** @default of a pointer's tokens, whatever the payload */
 export const POINTER_TOKENS = 300;
 
+/** Of each end; code units at most, too. */
 const ERROR_END_CHARACTERS = 2_000;
-const MAX_PREVIEW_CHARACTERS = 400;
 const NUMBER = new Intl.NumberFormat('en-US');
 
 /** How much of what may give way is shown. */
@@ -35,13 +35,11 @@ interface Extent {
  * Builds the pointer, of at most `limits.tokens`. If it is too long the preview gives way first, then the shape, then the
  * names of further blocks; path, size and type always stay.
  */
-export async function buildPointer(
-  input: PointerInput,
-): Promise<{ readonly text: string; readonly tokens: number }> {
+export async function buildPointer(input: PointerInput): Promise<{ readonly text: string; readonly tokens: number }> {
   await warmUpMeasure();
   const limit = input.limits?.tokens ?? POINTER_TOKENS;
   const full: Extent = {
-    preview: MAX_PREVIEW_CHARACTERS,
+    preview: Math.max(countCharacters(input.measurement.preview.head), countCharacters(input.measurement.preview.tail)),
     shape: describeShape(input.measurement.shape).length,
     blocks: input.blocks.length,
   };
@@ -56,8 +54,8 @@ export async function buildPointer(
  * line that says what is left out and where the whole is. At most about 4,200 characters.
  */
 export function buildErrorHead(text: string, path: string, tokens: number): string {
-  const head = firstCharacters(text, ERROR_END_CHARACTERS);
-  const tail = lastCharacters(text.slice(head.length), ERROR_END_CHARACTERS);
+  const head = firstCharacters(text, ERROR_END_CHARACTERS, ERROR_END_CHARACTERS);
+  const tail = lastCharacters(text.slice(head.length), ERROR_END_CHARACTERS, ERROR_END_CHARACTERS);
   const left = text.length - head.length - tail.length;
   if (left <= 0) return text.toWellFormed();
   const whole = `${NUMBER.format(tokens)} tokens`;
@@ -105,21 +103,17 @@ function render(input: PointerInput, extent: Extent): string {
   ].join('\n');
 }
 
-/** The tools of the built-in server that serve this shape. */
+/** The tools of the built-in server that serve a shape. */
 function howToInspect(shape: Shape): string {
-  switch (shape.kind) {
-    case 'json':
-      return 'infer_schema, query_json (count, filter, sum), search_file, read_file (ranges) of server sandbox. Get only what you need.';
-    case 'json-lines':
-    case 'csv':
-      return 'infer_schema, search_file, read_file (ranges) of server sandbox. Get only what you need.';
-    case 'invalid-json':
-    case 'text':
-    case 'empty':
-      return 'search_file, read_file (ranges) of server sandbox. Get only what you need.';
-    case 'binary':
-      return 'binary data; read_file of server sandbox gives ranges of its bytes.';
-  }
+  const { kind } = shape;
+  if (kind === 'binary') return 'binary data; read_file of server sandbox gives ranges of its bytes.';
+  const first =
+    kind === 'json'
+      ? 'infer_schema, query_json (count, filter, sum), '
+      : kind === 'json-lines' || kind === 'csv'
+        ? 'infer_schema, '
+        : '';
+  return `${first}search_file, read_file (ranges) of server sandbox. Get only what you need.`;
 }
 
 function describeShape(shape: Shape): string {
@@ -139,6 +133,7 @@ function describeShape(shape: Shape): string {
     case 'binary':
       return shape.signature ? `binary, ${shape.signature}` : 'binary';
   }
+  return shape satisfies never;
 }
 
 function headerText(shape: { readonly header: readonly string[]; readonly columns: number }): string {
@@ -167,7 +162,7 @@ function describeBlock(block: BlockFacts): string {
 }
 
 function previewLines({ preview }: Measurement, characters: number): readonly string[] {
-  if (characters < 8 || preview.head === '') return [];
+  if (characters === 0 || preview.head === '') return [];
   const head = firstCharacters(preview.head, characters);
   const tail = lastCharacters(preview.tail, characters);
   const isWhole = preview.tail === '' && head.length === preview.head.length;

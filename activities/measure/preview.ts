@@ -1,4 +1,5 @@
 // The first and last characters of a text, made safe to show: whole graphemes, no control characters, always well formed.
+import { codePointAt } from './code-points.ts';
 import { sequenceStart } from './count.ts';
 import type { Preview } from '../../shared/facts.ts';
 
@@ -6,6 +7,9 @@ import type { Preview } from '../../shared/facts.ts';
 const UNITS_PER_CHARACTER = 16;
 /** Read beyond what is shown, so that no grapheme at the cut is judged by half of it. */
 const SLACK_UNITS = 256;
+
+/** A code unit is at most three bytes of UTF-8. */
+const BYTES_PER_UNIT = 3;
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
@@ -23,18 +27,30 @@ export interface PreviewInput {
 export function previewOf(input: PreviewInput): Preview {
   const { head, tail, isWhole, characters } = input;
   if (characters <= 0) return { head: '', tail: '' };
-  const window = characters * UNITS_PER_CHARACTER + SLACK_UNITS;
-  const isShort = isWhole && head.length <= window;
-  if (isShort) return previewOfText(decode(head, 0, head.length), characters);
+  const units = characters * UNITS_PER_CHARACTER;
+  if (isWhole && head.length <= 2 * units * BYTES_PER_UNIT)
+    return previewOfText(decode(head, 0, head.length), characters);
+  const window = (units + SLACK_UNITS) * BYTES_PER_UNIT + 4;
   return {
     head: escapeForDisplay(firstCharacters(decode(head, 0, window), characters)),
-    tail: escapeForDisplay(lastCharacters(decode(tail, tail.length - window * 2, tail.length), characters)),
+    tail: escapeForDisplay(lastCharacters(decode(tail, tail.length - window, tail.length), characters)),
   };
 }
 
-/** The first `characters` graphemes of a text, at most 16 code units each on average. */
-export function firstCharacters(text: string, characters: number): string {
-  const budget = characters * UNITS_PER_CHARACTER;
+/** How many graphemes a text has. */
+export function countCharacters(text: string): number {
+  if (isPlainAscii(text)) return text.length;
+  return Array.from(segmenter.segment(text)).length;
+}
+
+/** The first `characters` graphemes of a text, as far as `budget` code units go: by default 16 for each. */
+export function firstCharacters(
+  text: string,
+  characters: number,
+  budget: number = characters * UNITS_PER_CHARACTER,
+): string {
+  const plain = text.slice(0, characters + 1);
+  if (isPlainAscii(plain)) return plain.slice(0, characters);
   const window = text.slice(0, budget + SLACK_UNITS).toWellFormed();
   const isCut = window.length < text.length;
   let end = 0;
@@ -49,9 +65,15 @@ export function firstCharacters(text: string, characters: number): string {
   return end === 0 ? withoutHalfPair(window.slice(0, budget)) : window.slice(0, end);
 }
 
-/** The last `characters` graphemes of a text, at most 16 code units each on average. */
-export function lastCharacters(text: string, characters: number): string {
-  const budget = characters * UNITS_PER_CHARACTER;
+/** The last `characters` graphemes of a text, as far as `budget` code units go: by default 16 for each. */
+export function lastCharacters(
+  text: string,
+  characters: number,
+  budget: number = characters * UNITS_PER_CHARACTER,
+): string {
+  if (characters === 0) return '';
+  const plain = text.slice(-characters - 1);
+  if (isPlainAscii(plain)) return plain.slice(-characters);
   const start = windowStart(text, text.length - budget - SLACK_UNITS);
   const window = text.slice(start).toWellFormed();
   const floor = Math.max(0, window.length - budget);
@@ -76,13 +98,18 @@ export function escapeForDisplay(text: string): string {
     .replace(UNSAFE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** Controls, format characters, separators, fillers and invisible variation selectors; not a joiner between two emoji. */
+/** Controls, format characters, separators and all that is invisible; not a joiner between two emoji, nor their variants. */
 const UNSAFE =
-  /(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u{e0100}-\u{e01ef}]/gu;
+  /(?!(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic}))(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}]|(?![\ufe0e\ufe0f])\p{Default_Ignorable_Code_Point})/gu;
+
+/** Each code unit is a grapheme then: a line feed may belong to a carriage return, a mark to the letter before it. */
+function isPlainAscii(text: string): boolean {
+  return /^[\t\n\x20-\x7e]*$/.test(text);
+}
 
 function previewOfText(text: string, characters: number): Preview {
-  const starts = Array.from(segmenter.segment(text), ({ index }) => index);
-  const fits = starts.length <= 2 * characters && text.length <= 2 * characters * UNITS_PER_CHARACTER;
+  const mayFit = text.length <= 2 * characters * UNITS_PER_CHARACTER;
+  const fits = mayFit && (text.length <= 2 * characters || countCharacters(text) <= 2 * characters);
   if (fits) return { head: escapeForDisplay(text), tail: '' };
   return {
     head: escapeForDisplay(firstCharacters(text, characters)),
@@ -90,27 +117,39 @@ function previewOfText(text: string, characters: number): Preview {
   };
 }
 
-/** Not within a run of regional indicators: those pair up from the run's beginning. */
+/** A start from which graphemes are found as from the text's beginning: regional indicators pair up along their run. */
 function windowStart(text: string, wanted: number): number {
-  let start = Math.max(0, wanted);
-  while (start > 1 && isRegionalIndicator(text, start - 2)) start -= 2;
-  return start;
+  const start = Math.max(0, isHighSurrogate(text, wanted - 1) ? wanted - 1 : wanted);
+  let before = 0;
+  while (isRegionalIndicator(text.codePointAt(start - 2 * before - 2))) before++;
+  return before % 2 === 1 ? start - 2 : start;
 }
 
-function isRegionalIndicator(text: string, index: number): boolean {
-  const point = text.codePointAt(index) ?? 0;
-  return point >= 0x1f1e6 && point <= 0x1f1ff;
+function isRegionalIndicator(codePoint: number | undefined): boolean {
+  return codePoint !== undefined && codePoint >= 0x1f1e6 && codePoint <= 0x1f1ff;
+}
+
+function isHighSurrogate(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  return unit >= 0xd800 && unit < 0xdc00;
+}
+
+/** As `windowStart`, on bytes. */
+function byteWindowStart(bytes: Uint8Array, wanted: number): number {
+  const start = sequenceStart(bytes, Math.max(0, wanted));
+  let before = 0;
+  while (start >= 4 * before + 4 && isRegionalIndicator(codePointAt(bytes, start - 4 * before - 4))) before++;
+  return before % 2 === 1 ? start - 4 : start;
 }
 
 function decode(bytes: Uint8Array, from: number, to: number): string {
-  const start = sequenceStart(bytes, Math.max(0, from));
+  const start = byteWindowStart(bytes, from);
   const end = to >= bytes.length ? bytes.length : sequenceStart(bytes, to);
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(start, end));
 }
 
 function withoutHalfPair(text: string): string {
-  const last = text.charCodeAt(text.length - 1);
-  return last >= 0xd800 && last < 0xdc00 ? text.slice(0, -1) : text;
+  return isHighSurrogate(text, text.length - 1) ? text.slice(0, -1) : text;
 }
 
 function withoutLeadingHalf(text: string): string {

@@ -51,7 +51,10 @@ export function analyzePayload(task: AnalyzeTask): AnalyzeAnswer {
 }
 
 /** Counts one text: exactly up to the limit, above it the larger of bound and estimate. */
-export function countText({ bytes, limit, vocabulary: shared }: CountTask): { readonly tokens: number; readonly exact: boolean } {
+export function countText({ bytes, limit, vocabulary: shared }: CountTask): {
+  readonly tokens: number;
+  readonly exact: boolean;
+} {
   adoptVocabulary(shared);
   const count = countUpTo({ bytes, isWhole: true, limit });
   if (count.exact) return count;

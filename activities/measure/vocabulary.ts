@@ -57,6 +57,7 @@ export function rangeHash(prefixes: Int32Array, from: number, to: number): numbe
 }
 
 /** The rank of the token with these bytes, or -1. `hash` is theirs. */
+// oxlint-disable-next-line max-params -- called once a byte and more: an object for each call would cost more than it
 export function findToken(words: Vocabulary, bytes: Uint8Array, from: number, to: number, hash: number): number {
   const length = to - from;
   let slot = slotOf(hash, length);
@@ -82,7 +83,9 @@ export function longestFrom(words: Vocabulary, bytes: Uint8Array, at: number, en
 
 function loadVocabulary(): Vocabulary {
   // `require` because the first count may be a synchronous one; the module is 2.3 MB of text and takes 15 ms.
-  const module = createRequire(import.meta.url)('js-tiktoken/ranks/o200k_base') as { default?: RanksModule } & RanksModule;
+  const module = createRequire(import.meta.url)('js-tiktoken/ranks/o200k_base') as {
+    default?: RanksModule;
+  } & RanksModule;
   const { bpe_ranks: text } = module.default ?? module;
   return layOut(text.split('\n').filter((line) => line !== ''));
 }
@@ -145,6 +148,7 @@ function slotOf(hash: number, length: number): number {
   return (mixed ^ (mixed >>> 13)) & (SLOT_COUNT - 1);
 }
 
+// oxlint-disable-next-line max-params -- as above
 function sameBytes(pool: Uint8Array, start: number, bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from, other = start; at < to; at++, other++) if (pool[other] !== bytes[at]) return false;
   return true;

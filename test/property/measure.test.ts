@@ -1,5 +1,5 @@
 // What holds for every text: counts equal js-tiktoken's own, bounds stay below the truth, previews are well formed.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { Tiktoken } from 'js-tiktoken/lite';
 import o200k from 'js-tiktoken/ranks/o200k_base';
 import { describe, expect, test } from 'vitest';
@@ -21,18 +21,40 @@ function trueCount(text: string): number {
 
 /** Words, digits, symbols, blanks and marks of many scripts, in runs and mixed. */
 const snippets = fc.constantFrom(
-  ...['the', 'The', 'THE', 'tHe', "it's", "IT'S", "I'LL", "we'Ve", "x'y", ' ', '  ', '\n', '\r\n', '\t', '\u00a0', '\u3000', '\ufeff'],
-  ...['0', '12', '3456', '٣', '½', '.', ',', '/', '//', '\n/', '{"', '":', '-', '----', '=', '_', '<|endoftext|>', '<|endofprompt|>'],
-  ...['é', 'e\u0301', '\u0301', 'ß', 'ſ', 'ǅ', 'ʰ', 'ª', 'я', 'Я', 'ω', '漢字', 'かな', 'カナ', '한국', 'ไทย', 'หนัง', 'हिन्दी', 'עברית', 'عربي'],
-  ...['😀', '👩‍👩‍👧‍👦', '🇩🇪', '\u200d', '\ufe0f', '\ud800', '\udfff', '\0', '\u001b', '\u{10ffff}', '𝔘', '𐐀', '\u2028'],
+  ..."the The THE tHe it's IT'S I'LL we'Ve x'y 0 12 3456 ٣ ½ . , / // {\" \": - ---- = _ <|endoftext|> <|endofprompt|>".split(
+    ' ',
+  ),
+  ...'é ß ſ ǅ ʰ ª я Я ω 漢字 かな カナ 한국 ไทย หนัง हिन्दी עברית عربي 😀 👩‍👩‍👧‍👦 🇩🇪 𝔘 𐐀'.split(' '),
+  ...' |  |\n|\r\n|\t|\u00a0|\u3000|\ufeff|\n/|\u2028|\0|\u001b|e\u0301|\u0301|\u200d|\ufe0f|\ud800|\udfff|\u{10ffff}'.split(
+    '|',
+  ),
 );
-const mixtures = fc.array(fc.oneof(snippets, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 40 }).map((all) => all.join(''));
+const mixtures = fc
+  .array(fc.oneof(snippets, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 40 })
+  .map((all) => all.join(''));
 const runs = fc
-  .tuple(fc.array(snippets, { minLength: 1, maxLength: 4 }), fc.integer({ min: 1, max: 80 }))
+  .tuple(fc.array(snippets, { minLength: 1, maxLength: 4 }), fc.integer({ min: 1, max: 30 }))
   .map(([all, times]) => all.join('').repeat(times));
 const letters = fc
-  .tuple(fc.constantFrom('ab', 'abcdefghijklmnopqrstuvwxyz', 'etaoin shr', 'ABab', '的一是不了人我在有他这为', '=-*#', 'áéèa', 'กขค\u0e31', ' \t', 'ывао'), fc.infiniteStream(fc.nat(1000)), fc.integer({ min: 1, max: 400 }))
-  .map(([alphabet, choices, length]) => Array.from({ length }, () => [...alphabet][(choices.next().value ?? 0) % [...alphabet].length]).join(''));
+  .tuple(
+    fc.constantFrom(
+      'ab',
+      'abcdefghijklmnopqrstuvwxyz',
+      'etaoin shr',
+      'ABab',
+      '的一是不了人我在有他这为',
+      '=-*#',
+      'áéèa',
+      'กขค\u0e31',
+      ' \t',
+      'ывао',
+    ),
+    fc.infiniteStream(fc.nat(1000)),
+    fc.integer({ min: 1, max: 160 }),
+  )
+  .map(([alphabet, choices, length]) =>
+    Array.from({ length }, () => alphabet.charAt((choices.next().value ?? 0) % alphabet.length)).join(''),
+  );
 const texts = fc.oneof(mixtures, runs, letters, fc.string({ unit: 'grapheme', maxLength: 200 }));
 
 describe('counts', () => {
@@ -41,12 +63,15 @@ describe('counts', () => {
       fc.property(texts, (text) => {
         const bytes = bytesOf(text);
         const found: number[] = [];
-        for (let at = 0; at < bytes.length; ) found.push((at = pieceEnd(bytes, at, bytes.length)));
+        for (let at = 0; at < bytes.length;) found.push((at = pieceEnd(bytes, at, bytes.length)));
         let end = 0;
-        const expected = Array.from(text.matchAll(new RegExp(o200k.pat_str, 'ug')), ([piece]) => (end += bytesOf(piece).length));
+        const expected = Array.from(
+          text.matchAll(new RegExp(o200k.pat_str, 'ug')),
+          ([piece]) => (end += bytesOf(piece).length),
+        );
         expect(found).toEqual(expected);
       }),
-      { numRuns: 1500 },
+      { numRuns: 500 },
     );
   });
 
@@ -55,7 +80,7 @@ describe('counts', () => {
       fc.property(texts, (text) => {
         expect(countAll(bytesOf(text))).toBe(trueCount(text));
       }),
-      { numRuns: 600 },
+      { numRuns: 250 },
     );
   });
 
@@ -63,10 +88,10 @@ describe('counts', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const bytes = bytesOf(text).subarray(0, SHORT_PIECE);
-        const long = bytes.length > 1 && countShortPiece(vocabulary(), bytes, 0, bytes.length);
-        if (long) expect(countLongPiece(vocabulary(), bytes, 0, bytes.length)).toBe(long);
+        const long = bytes.length === 0 ? 0 : countLongPiece(vocabulary(), bytes, 0, bytes.length);
+        expect(countShortPiece(vocabulary(), bytes, 0, bytes.length)).toBe(long);
       }),
-      { numRuns: 1500 },
+      { numRuns: 500 },
     );
   });
 
@@ -92,7 +117,7 @@ describe('bounds', () => {
         expect(tokens).toBeLessThanOrEqual(truth);
         expect(tokens).toBeGreaterThan(exact ? -1 : limit);
       }),
-      { numRuns: 600 },
+      { numRuns: 250 },
     );
   });
 
@@ -106,7 +131,7 @@ describe('bounds', () => {
         expect(bound).toBeLessThanOrEqual(truth);
         expect(bound).toBeGreaterThan(0);
       }),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     );
   });
 
@@ -117,7 +142,7 @@ describe('bounds', () => {
         expect(beginning.exact).toBe(false);
         expect(beginning.tokens).toBeLessThanOrEqual(trueCount(text.toWellFormed() + rest));
       }),
-      { numRuns: 600 },
+      { numRuns: 250 },
     );
   });
 

