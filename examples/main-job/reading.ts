@@ -77,8 +77,9 @@ export function objectAt(object: Readonly<Record<string, unknown>>, key: string)
 
 /** The key with the largest number; the first of equal ones. */
 export function keyOfLargest(counts: Readonly<Record<string, unknown>>): string {
-  const [largest] = Object.keys(counts).toSorted((a, b) => numberAt(counts, b) - numberAt(counts, a));
-  return largest ?? unreadable('a count', JSON.stringify(counts));
+  const entries = Object.keys(counts).map((key) => ({ key, value: numberAt(counts, key) }));
+  const [largest] = entries.toSorted((a, b) => b.value - a.value);
+  return largest?.key ?? unreadable('a count', JSON.stringify(counts));
 }
 
 /** How many matches a search counted. */

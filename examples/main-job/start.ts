@@ -40,7 +40,7 @@ async function runScripted(): Promise<number> {
     // A key that the user has set is not for this server.
     const { OPENAI_API_KEY: _, ...env } = process.env;
     const code = await runAgent(here('agent.yaml'), { ...env, OPENAI_BASE_URL: model.baseUrl }, stop.signal);
-    return stop.signal.aborted && code === 0 ? EXIT_FAILED : code;
+    return stop.signal.aborted ? EXIT_FAILED : code;
   } finally {
     await model.close();
   }
