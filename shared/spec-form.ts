@@ -10,6 +10,9 @@ import { placeOfKey } from './spec-places.ts';
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
+// A wrong file has tens of thousands of them, and each costs a search.
+const SHOWN_UNKNOWN_KEYS = 50;
+
 /** The value as the schema types it, or all that is wrong with it. */
 export type FormCheck<T> = { readonly data: T } | { readonly faults: readonly SpecFault[] };
 
@@ -112,11 +115,17 @@ function unknownKeys(
 ): readonly SpecFault[] {
   const path = [...at, ...issue.path];
   const known = issue.message === '' ? [] : issue.message.split(' ');
-  return issue.keys.map((key) => {
+  const faults = issue.keys.slice(0, SHOWN_UNKNOWN_KEYS).map((key) => {
     const unknown = unknownKeyFault(path, key, known);
     const place = schema && nearest(key, known) === null ? placeOfKey(schema, snakeCase(key)) : null;
     return place === null ? unknown : { ...unknown, mend: `Move it to \`${place}\`. ${unknown.mend}` };
   });
+  const others = issue.keys.length - faults.length;
+  if (others <= 0) return faults;
+  return [
+    ...faults,
+    { path: formatPath(path), message: `${others} more keys are not known here`, mend: 'Remove them.' },
+  ];
 }
 
 /** Of several forms, the one that the value was meant to have: whose type fits at the top. */

@@ -100,12 +100,20 @@ describe('checkSpec', () => {
     ['mcpServers', {}, 'Did you mean `mcp_servers`?'],
     ['response-format', {}, 'Did you mean `response_format`?'],
     ['iteration_limit', {}, 'Move it to `config`.'],
+    ['iterationLimit', {}, 'Move it to `config`.'],
     ['temperature', {}, 'Move it to `model.params`.'],
     ['require_approval_for_tools', {}, 'Move it to `mcp_servers[]`.'],
     ['zzz', {}, 'Known here, nearest first: '],
   ])('the unknown key %s is a fault with a mend', (key, value, mend) => {
     expect(faultsOf({ [key]: value })).toEqual([key]);
     expect(mendsOf({ model: MODEL, [key]: value })).toContain(mend);
+  });
+
+  test('of very many unknown keys the first fifty are shown, and the number of the others', () => {
+    const keys = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, i]));
+    const { faults } = checkSpec({ model: MODEL, ...keys });
+    expect(faults).toHaveLength(51);
+    expect(faults.at(-1)?.message).toBe('19950 more keys are not known here');
   });
 
   test('a key named __proto__ is a fault and not a prototype', () => {
@@ -246,6 +254,7 @@ describe('a spec and its surroundings', () => {
 
   test('a server that nobody configured is a fault that lists those that are', () => {
     expect(checkSpecServers(spec, { source: 'mcp.json', servers: { fs } })).toEqual([]);
+    expect(checkSpecServers(spec, { source: 'mcp.json', servers: {} }, ['fs'])).toEqual([]);
     const [fault] = checkSpecServers(spec, { source: 'mcp.json', servers: { files: fs, web: fs } });
     expect(fault).toMatchObject({
       path: 'mcp_servers.0.name',

@@ -67,6 +67,13 @@ describe('parseSpecText', () => {
     expect(messageOf(`${'['.repeat(2000)}${']'.repeat(2000)}`, fileName)).toMatch(/nests too deeply/);
   });
 
+  test.each(['a.json', 'a.yaml'])('in %s with 40,000 keys the one given twice is found in seconds', (fileName) => {
+    const keys = Array.from({ length: 40_000 }, (_, i) => `"k${i}":${i}`);
+    const started = performance.now();
+    expect(messageOf(`{${keys.join(',')},"k7":1}`, fileName)).toMatch(/gives the key "k7" twice/);
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
   test('a text above the limit is refused with its length', () => {
     expect(messageOf('a'.repeat(MAX_SPEC_CHARACTERS + 1), 'a.yaml')).toMatch(
       /has 1048577 characters; the limit is 1048576/,
