@@ -26,11 +26,14 @@ export interface TurnServices {
   readonly transcripts: TranscriptStore;
   readonly resolver: MessageResolver;
   readonly catalogs: (ref: BlobRef) => Promise<CatalogIndex>;
+  /** Tokens of a system text, counted once: it is the same with every request of a turn. */
+  readonly systemTokens: (text: string) => Promise<number>;
 }
 
 /** Caches over one store. */
 export function createTurnServices({ store }: ActivityDependencies): TurnServices {
   const catalogs = new LRUCache<string, CatalogIndex>({ max: 64 });
+  const systemTokens = new LRUCache<string, number>({ max: 64 });
   return {
     transcripts: createTranscriptStore(store),
     resolver: createMessageResolver(store),
@@ -48,6 +51,13 @@ export function createTurnServices({ store }: ActivityDependencies): TurnService
       const index = { catalog, definitions, definitionTokens: tokens };
       catalogs.set(ref.sha256, index);
       return index;
+    },
+    async systemTokens(text) {
+      const cached = systemTokens.get(text);
+      if (cached !== undefined) return cached;
+      const { tokens } = await countTokens(text);
+      systemTokens.set(text, tokens);
+      return tokens;
     },
   };
 }
@@ -70,7 +80,7 @@ export function createCallModel(
       const messages = await services.resolver.resolve([...base.messages, ...added]);
       const request = system === '' ? messages : [{ role: 'system' as const, text: system }, ...messages];
       const answer = await ask({ request, frame, catalog }, attempt, dependencies);
-      const sentTokens = base.tokens + addedTokens + catalog.definitionTokens + (await countTokens(system)).tokens;
+      const sentTokens = base.tokens + addedTokens + catalog.definitionTokens + (await services.systemTokens(system));
       const step = { input, base, added, addedTokens };
       const result = await appendAnswer(step, answer, catalog, { dependencies, services });
       return { ...result, sentTokens, attempts: attempt.number, durationMs: Date.now() - attempt.startedMs };
