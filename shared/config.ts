@@ -18,7 +18,7 @@ export type ProviderFactory = (context: {
 }) => LanguageModelV4 | PromiseLike<LanguageModelV4>;
 
 /** What a model costs, in US dollars for a million tokens. */
-export interface ModelPrice {
+interface ModelPrice {
   readonly inputPerMillionUsd: number;
   readonly outputPerMillionUsd: number;
   /** @default inputPerMillionUsd */

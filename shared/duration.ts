@@ -9,7 +9,7 @@ const UNITS_MS: { readonly [unit: string]: number } = {
 };
 
 /** The longest duration that is taken: ten years of 365 days, in milliseconds. */
-export const MAX_DURATION_MS = 3650 * 86_400_000;
+const MAX_DURATION_MS = 3650 * 86_400_000;
 
 /** What a duration looks like, for messages. */
 export const DURATION_FORM = 'a duration such as 500ms, 30s, 15m, 72h or 7d';

@@ -4,7 +4,7 @@ import { labelOf } from './call-key.ts';
 import { sha256Hex } from './digest.ts';
 
 /** The longest name that providers take. Source: the OpenAI form of tools. */
-export const MAX_EXPOSED_NAME = 64;
+const MAX_EXPOSED_NAME = 64;
 
 const SEPARATOR = '__';
 const HASH_DIGITS = 12;

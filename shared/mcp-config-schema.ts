@@ -7,15 +7,7 @@ import { SANDBOX_SERVER } from './sandbox-tools.ts';
 import { formatPath, type SpecFault, type SpecNote } from './spec-fault.ts';
 import { checkForm, someText, textThat, wholeNumber } from './spec-form.ts';
 
-export {
-  expandVariables,
-  redact,
-  secretsOf,
-  MIN_SECRET_CHARACTERS,
-  REDACTED,
-  type Environment,
-  type Expansion,
-} from './mcp-config-secrets.ts';
+export { expandVariables, redact, secretsOf, REDACTED, type Environment } from './mcp-config-secrets.ts';
 
 /** The configuration, or all that is wrong with it. */
 export type McpConfigCheck =

@@ -6,7 +6,7 @@ import type { McpConfig, McpServerConfig } from './mcp-config.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Shorter values are no secrets, and taking them out would spoil texts. */
-export const MIN_SECRET_CHARACTERS = 6;
+const MIN_SECRET_CHARACTERS = 6;
 
 /** What stands in a text where a secret stood. */
 export const REDACTED = '[redacted]';

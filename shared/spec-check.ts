@@ -12,7 +12,7 @@ import { notesOf } from './spec-notes.ts';
 import { specSchema } from './spec-schema.ts';
 import { utf8Length } from './user-message.ts';
 
-export { parseSpecText, type SpecText } from './spec-text.ts';
+export { parseSpecText } from './spec-text.ts';
 export type { SpecFault, SpecNote } from './spec-fault.ts';
 
 /** The largest spec, in UTF-8 bytes of its JSON; with a message of the largest size it still fits one Temporal payload. */

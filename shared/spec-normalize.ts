@@ -18,7 +18,7 @@ export const DEFAULT_LARGE_TOOL_RESPONSE: LargeToolResponse = {
 export const DEFAULT_APPROVAL_SELECTORS: readonly string[] = ['@write', '@destructive'];
 
 /** @default of `config.iteration_limit` */
-export const DEFAULT_ITERATION_LIMIT = 100;
+const DEFAULT_ITERATION_LIMIT = 100;
 
 /** The spec with its defaults, plain JSON without `undefined`. */
 export function normalizeSpec(written: WrittenSpec): AgentSpec {

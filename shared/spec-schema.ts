@@ -9,11 +9,11 @@ import { nearest } from './spec-nearest.ts';
 import { userMessageSchema } from './user-message-schema.ts';
 
 /** What `enable_tools`, `disable_tools` and `preload_tools` take beside names of tools. */
-export const TOOL_SELECTORS = ['@all', '@read-only'] as const;
+const TOOL_SELECTORS = ['@all', '@read-only'] as const;
 /** What `require_approval_for_tools` takes beside names of tools. */
-export const APPROVAL_SELECTORS = ['@all', '@write', '@destructive'] as const;
+const APPROVAL_SELECTORS = ['@all', '@write', '@destructive'] as const;
 /** Nesting of values that are passed on as they are. */
-export const MAX_DEPTH = 64;
+const MAX_DEPTH = 64;
 
 const MAX_TOKENS = 10_000_000;
 

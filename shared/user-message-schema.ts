@@ -25,7 +25,7 @@ export function parseDataAddress(address: string): DataAddress | null {
 }
 
 /** Whether a text is base64 (RFC 4648 section 4), padded, without line breaks, and not empty. */
-export function isBase64(text: string): boolean {
+function isBase64(text: string): boolean {
   return text !== '' && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }
 

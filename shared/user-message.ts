@@ -10,7 +10,7 @@ import { userMessageSchema } from './user-message-schema.ts';
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
 /** Which error of the catalogue the faults of a message amount to. */
-export type MessageErrorType = 'MessageEmpty' | 'MessageTooLarge' | 'MessageInvalid';
+type MessageErrorType = 'MessageEmpty' | 'MessageTooLarge' | 'MessageInvalid';
 
 /** The message, or what is wrong with it. */
 export type UserMessageCheck =
