@@ -8,6 +8,8 @@ import { LongshoreError, messageOf } from '../shared/errors.ts';
 export interface Attempt {
   /** From 1. */
   readonly number: number;
+  /** Names this attempt and no other: run, Activity and number. */
+  readonly name: string;
   /** Whether Temporal will not try again after this one. */
   readonly isLast: boolean;
   readonly signal: AbortSignal;
@@ -29,12 +31,13 @@ export async function runAttempt<T>(
   work: (attempt: Attempt) => Promise<T>,
 ): Promise<T> {
   const context = Context.current();
-  const { attempt: number, retryPolicy } = context.info;
+  const { attempt: number, retryPolicy, activityId, workflowExecution } = context.info;
+  const name = `${workflowExecution?.runId ?? 'none'}:${activityId}:${number}`;
   const isLast = number >= (retryPolicy?.maximumAttempts ?? Number.POSITIVE_INFINITY);
   const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_TIMEOUT_MS / 2);
   context.heartbeat();
   try {
-    return await work({ number, isLast, signal: context.cancellationSignal, startedMs: Date.now() });
+    return await work({ number, name, isLast, signal: context.cancellationSignal, startedMs: Date.now() });
   } catch (error) {
     throw asFailure(error, context.cancellationSignal, redact);
   } finally {

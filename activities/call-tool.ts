@@ -46,7 +46,7 @@ async function sendOnce(
   const before = await journal.state();
   // Only this function writes journal facts, so that what it reads back are staged facts.
   if (before.state === 'answered') return before.facts as unknown as StagedFacts;
-  if (before.state === 'sent' || !(await journal.markSent(`attempt ${attempt.number}`))) {
+  if (before.state === 'sent' || !(await journal.markSent(attempt.name))) {
     return unknownOutcome(input, 'an earlier attempt had sent it when its Worker was lost');
   }
   let facts: StagedFacts;

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { inferSchemaArguments } from './arguments.ts';
 import { findFile, isBinary, streamFile, type SandboxAnswer, type SandboxContext } from './files.ts';
 import { clampText, fits } from './fit.ts';
-import { stoppedFault } from './job-fault.ts';
+import { stoppedFault } from './job-limits.ts';
 import { plural } from './text.ts';
 import { runInThread } from './threads.ts';
 

@@ -4,10 +4,10 @@ import type { ManifestFile } from '../../shared/manifest.ts';
 import type { queryJsonArguments } from './arguments.ts';
 import { findFile, SandboxFault, streamFile, type SandboxAnswer, type SandboxContext } from './files.ts';
 import { bytesWorthReading, fits, prefixThatFits } from './fit.ts';
-import { stoppedFault } from './job-fault.ts';
+import { stoppedFault } from './job-limits.ts';
 import { QUERY_MAX_BYTES, type QueryResult } from './query.ts';
 import { clip, count, decode, plural } from './text.ts';
-import { runInThread } from './threads.ts';
+import { queryInProcess } from './query-process.ts';
 
 const TIMEOUT_MS = 10_000;
 // What the note above a cut answer may cost, in tokens.
@@ -15,7 +15,7 @@ const NOTE_TOKENS = 60;
 
 type Arguments = z.output<typeof queryJsonArguments>;
 
-/** Evaluates a query in a thread with limits on time and memory. */
+/** Evaluates a query in a process of its own, with limits on time and memory. */
 export async function queryFile(args: Arguments, context: SandboxContext): Promise<SandboxAnswer> {
   const file = await findFile(context, args.path);
   if (file.bytes > QUERY_MAX_BYTES) {
@@ -24,14 +24,13 @@ export async function queryFile(args: Arguments, context: SandboxContext): Promi
     );
   }
   const job = {
-    kind: 'query',
     sha256: file.sha256,
     query: args.query,
     mayBeCsv: isCsv(file),
     maxCharacters: bytesWorthReading(context.perResultTokens),
   } as const;
   const limits = { timeoutMs: TIMEOUT_MS, signal: context.signal };
-  const result = await runInThread<'query'>(job, () => streamFile(context, file), limits).catch((thrown: unknown) => {
+  const result = await queryInProcess(job, () => streamFile(context, file), limits).catch((thrown: unknown) => {
     throw stoppedFault(thrown, 'The query', 'Narrow it: select fewer items first, or avoid ** and nested loops.');
   });
   return { text: await textOf(args, file, result, context.perResultTokens), isError: false };

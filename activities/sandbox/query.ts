@@ -1,4 +1,4 @@
-// Answers a JSONata query over a parsed file, in a thread that keeps the file parsed for the next query of it.
+// Answers a JSONata query over a parsed file, in a process that keeps the file parsed for the next query of it.
 import jsonata from 'jsonata';
 import { isObject } from '../../shared/json.ts';
 import { messageOf } from '../../shared/errors.ts';
@@ -33,7 +33,7 @@ export type QueryResult =
 /** The largest file that is parsed whole, in bytes. */
 export const QUERY_MAX_BYTES = 64 * 1024 * 1024;
 
-// One file is kept, and only a small one: the thread's memory is for the query at hand.
+// One file is kept, and only a small one: the process's memory is for the query at hand.
 const KEPT_BYTES = 32 * 1024 * 1024;
 let kept: { readonly sha256: string; readonly value: unknown } | null = null;
 

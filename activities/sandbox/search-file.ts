@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { searchFileArguments } from './arguments.ts';
 import { findFile, SandboxFault, streamFile, type SandboxAnswer, type SandboxContext } from './files.ts';
 import { itemsThatFit } from './fit.ts';
-import { stoppedFault } from './job-fault.ts';
+import { stoppedFault } from './job-limits.ts';
 import type { SearchHit, SearchResult } from './search.ts';
 import { clip, count, plural } from './text.ts';
 import { runInThread } from './threads.ts';

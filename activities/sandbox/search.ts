@@ -97,7 +97,6 @@ class Search {
   #next: number | null = null;
   #split = false;
   #late = false;
-  #finds = 0;
   readonly #hits: SearchHit[] = [];
   readonly #recent: string[] = [];
   #open: { hit: SearchHit; missing: number }[] = [];
@@ -173,13 +172,13 @@ class Search {
     const matcher = this.#pattern.matcher(line);
     let from = this.#resume;
     let found = from > 0 ? from <= line.length && matcher.find(from) : matcher.find();
-    while (found && !this.#isLate()) {
+    while (found) {
       const start = matcher.start();
       const end = matcher.end();
       if (start >= limit) break;
       this.#take(line, at, start, end);
       from = end > start ? end : end + 1;
-      found = matcher.find();
+      found = !this.#isLate() && matcher.find();
     }
     return from;
   }
@@ -227,8 +226,7 @@ class Search {
   }
 
   #isLate(): boolean {
-    this.#finds += 1;
-    if (this.#finds % 64 === 0 && performance.now() > this.#deadline) this.#late = true;
+    if (performance.now() > this.#deadline) this.#late = true;
     return this.#late;
   }
 

@@ -24,11 +24,12 @@ import { queryFile } from './query-json.ts';
 import { readFile } from './read-file.ts';
 import { searchFile } from './search-file.ts';
 import { clip } from './text.ts';
+import { closeQueryProcesses } from './query-process.ts';
+import { closeThreads } from './threads.ts';
 import { writeFile } from './write-file.ts';
 
 export { SANDBOX_SERVER } from '../../shared/sandbox-tools.ts';
 export { normalizeSandboxArguments } from './arguments.ts';
-export { closeSandboxThreads } from './threads.ts';
 export type { SandboxAnswer, SandboxContext } from './files.ts';
 
 /** The tools whose third identical use in a turn is refused by the Workflow. */
@@ -76,6 +77,12 @@ export async function callSandboxTool(tool: string, args: JsonObject, context: S
     faultAnswer(tool, thrown, context.signal),
   );
   return { ...answer, text: await clampText(answer.text, context.perResultTokens) };
+}
+
+/** Ends the sandbox's idle threads and processes; the next call starts new ones. For a Worker's shutdown. */
+export async function closeSandbox(): Promise<void> {
+  closeQueryProcesses();
+  await closeThreads();
 }
 
 async function answerOf(tool: string, args: JsonObject, context: SandboxContext): Promise<SandboxAnswer> {

@@ -1,20 +1,15 @@
 // What the sandbox and its threads say to each other: the jobs, their results, and the messages that carry a file's bytes.
 import type { MessagePort } from 'node:worker_threads';
 import type { InferJob, InferResult } from './schema/infer.ts';
-import type { QueryJob, QueryResult } from './query.ts';
 import type { SearchJob, SearchResult } from './search.ts';
 
 /** A piece of work for a thread, by its kind. */
-export type ThreadJob =
-  | ({ readonly kind: 'search' } & SearchJob)
-  | ({ readonly kind: 'infer' } & InferJob)
-  | ({ readonly kind: 'query' } & QueryJob);
+export type ThreadJob = ({ readonly kind: 'search' } & SearchJob) | ({ readonly kind: 'infer' } & InferJob);
 
 /** The result of each kind of job. */
 export interface ThreadResults {
   readonly search: SearchResult;
   readonly infer: InferResult;
-  readonly query: QueryResult;
 }
 
 /** What a thread is started with: the job, and the port over which it asks for the file's bytes. */

@@ -174,7 +174,29 @@ describe('an answer', () => {
     });
     expect(firstText(await other)).toBe('resumed');
     expect(firstText(await call(pool, ['web', tool], { bytes: 90_000 }))).toHaveLength(90_000);
+    // By the time that this one has been taken up again, the big one would have been.
+    await call(pool, ['web', 'resumable']);
     expect(seen.filter((request) => request.headers['last-event-id'] === 'big')).toEqual([]);
+  });
+});
+
+describe('a cancellation', () => {
+  it('is told to the server, unless the answer has come', async () => {
+    const { url, seen } = await startHttpServer();
+    const { pool } = testPool({ web: http(url) });
+    const cancelled = (): number => seen.filter((request) => request.rpc === 'notifications/cancelled').length;
+    const answered = new AbortController();
+    await call(pool, ['web', 'json'], {}, { signal: answered.signal });
+    answered.abort();
+    await call(pool, ['web', 'json']);
+    expect(cancelled()).toBe(0);
+    const waiting = new AbortController();
+    const hanging = call(pool, ['web', 'hangs'], {}, { signal: waiting.signal });
+    hanging.catch(() => {});
+    await eventually(() => seen.filter((request) => request.rpc === 'tools/call').length === 3);
+    waiting.abort(new Error('enough'));
+    await expect(hanging).rejects.toThrow('enough');
+    await eventually(() => cancelled() === 1);
   });
 });
 

@@ -111,16 +111,6 @@ describe('a cancellation', () => {
     await recorded(file, 'cancelled slow');
   });
 
-  it('after the answer tells the server nothing', async () => {
-    const file = join(folder, 'after');
-    const { pool } = testPool({ a: testServer('plain', { env: { RECORD_FILE: file } }) });
-    const controller = new AbortController();
-    await call(pool, ['a', 'echo'], {}, { signal: controller.signal });
-    controller.abort();
-    await call(pool, ['a', 'echo']);
-    expect(await contentOf(file)).toBe('called echo\ncalled echo\n');
-  });
-
   it('before the start ends the wait, not the start', async () => {
     const { pool } = testPool({ a: testServer('plain') });
     const reason = new Error('Never mind');

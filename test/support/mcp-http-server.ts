@@ -119,7 +119,8 @@ function act(rpc: Rpc, response: ServerResponse): void {
       }),
     bigStream: () => {
       const result = { content: [{ type: 'text', text: 'x'.repeat(Number(args['bytes'])) }] };
-      events(response).end(event({ id: rpc.id, result }, 'id: big\n'));
+      events(response).write('id: big\ndata: \n\n');
+      response.end(event({ id: rpc.id, result }));
     },
     garbage: () => response.writeHead(200, { 'content-type': 'application/json' }).end('{"oops'),
     html: () => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Hello</p>'),
@@ -148,6 +149,6 @@ function events(response: ServerResponse): ServerResponse {
   return response.writeHead(200, { 'content-type': 'text/event-stream' });
 }
 
-function event(message: object, id = ''): string {
-  return `${id}event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
+function event(message: object): string {
+  return `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
 }

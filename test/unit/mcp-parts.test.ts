@@ -78,6 +78,14 @@ describe('listAllTools', () => {
     expect(tools).toEqual([1]);
   });
 
+  it('ends at a cursor that was there before', async () => {
+    const tools = await listAllTools(({ cursor }) => {
+      const page = cursor === undefined ? 0 : Number(cursor);
+      return Promise.resolve({ tools: [page], nextCursor: String((page + 1) % 3) });
+    });
+    expect(tools).toEqual([0, 1, 2, 0]);
+  });
+
   it('ends with a server that always has another page', async () => {
     let pages = 0;
     await listAllTools(() => {

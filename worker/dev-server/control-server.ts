@@ -12,7 +12,7 @@ export interface ControlServer {
   /** Changes the state and tells everybody. */
   setState(state: KeeperState): void;
   attachments(): readonly Attachment[];
-  /** Resolves when nobody has been attached for this long, in milliseconds. */
+  /** Resolves when nobody has been attached for this long, in milliseconds, or as soon as the last one has said so. */
   idleFor(milliseconds: number): Promise<void>;
   close(): void;
 }
@@ -34,6 +34,7 @@ class Control implements ControlServer {
   readonly #sockets = new Set<Socket>();
   #state: KeeperState = { name: 'candidate' };
   #lastLeft = Date.now();
+  #onLastLeave = (): void => {};
 
   constructor(server: Server, token: string) {
     this.#server = server;
@@ -56,10 +57,12 @@ class Control implements ControlServer {
     return new Promise((resolve) => {
       this.#lastLeft = Date.now();
       const timer = setInterval(() => {
-        if (this.#attached.size > 0 || Date.now() - this.#lastLeft < milliseconds) return;
+        if (this.#attached.size === 0 && Date.now() - this.#lastLeft >= milliseconds) this.#onLastLeave();
+      }, 100);
+      this.#onLastLeave = () => {
         clearInterval(timer);
         resolve();
-      }, 100);
+      };
     });
   }
 
@@ -93,6 +96,14 @@ class Control implements ControlServer {
       const attachments = this.attachments().filter((other) => other !== attachment);
       send(socket, { type: 'attachments', attachments });
     }
+    if (message.type === 'leave') this.#leave(socket);
     return undefined;
+  }
+
+  #leave(socket: Socket): void {
+    this.#attached.delete(socket);
+    this.#lastLeft = Date.now();
+    if (this.#attached.size === 0 && this.#state.name === 'ready') this.#onLastLeave();
+    else socket.end();
   }
 }

@@ -60,8 +60,9 @@ async function main(): Promise<void> {
     await keeper?.control.idleFor(FAILED_LINGER_MS);
     process.exitCode = 1;
   } finally {
-    keeper?.control.close();
+    // In this order: whoever waited for the end of the connection finds nothing of this keeper any more.
     if (keeper !== undefined) await removeClaim(keeper.home, keeper.claim);
+    keeper?.control.close();
   }
   process.exit();
 }

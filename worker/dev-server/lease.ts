@@ -2,13 +2,17 @@
 // is gone, in whatever way.
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import type { ErrorRecord } from '../../shared/errors.ts';
 import { LongshoreError } from '../../shared/errors.ts';
 import type { Claim } from './claims.ts';
 import { stateIn } from './claims.ts';
-import type { Attachment, AttachmentKind, KeeperMessage, WorkerAnnouncement } from './protocol.ts';
+import type { Attachment, AttachmentKind, KeeperMessage, KeeperState, WorkerAnnouncement } from './protocol.ts';
 import { receive, send } from './protocol.ts';
+
+/** The longest wait for a server to stop, in milliseconds: it is killed after 10 s. */
+const RELEASE_TIMEOUT_MS = 12_000;
 
 /** A hold on the embedded server. */
 export interface DevServerLease {
@@ -22,7 +26,10 @@ export interface DevServerLease {
   announceWorker(worker: WorkerAnnouncement): void;
   /** Resolves with `TemporalUnavailable` when the server has ended under this lease; never after `release`. */
   readonly lost: Promise<LongshoreError>;
-  /** Lets go. The server stops when the last one has. May be called again. */
+  /**
+   * Lets go. The last one to do so waits until the server has stopped; only a `read` attachment does not wait, and
+   * leaves the server up for a second more, for the command that may follow. May be called again.
+   */
   release(): Promise<void>;
 }
 
@@ -55,7 +62,7 @@ export async function attachToClaim(claim: Claim, kind: AttachmentKind, timeoutM
       if (state.name === 'failed') settle({ type: 'failed', error: reviveError(state.error) });
       if (state.name !== 'ready') return undefined;
       socket.off('close', onClose);
-      lease.current = new Lease(socket, state);
+      lease.current = new Lease(kind, socket, state);
       return settle({ type: 'attached', lease: lease.current });
     });
   });
@@ -72,13 +79,15 @@ class Lease implements DevServerLease {
   readonly uiUrl: string;
   readonly namespace = 'default';
   readonly lost: Promise<LongshoreError>;
+  readonly #kind: AttachmentKind;
   readonly #socket: Socket;
   readonly #closed: Promise<void>;
   readonly #waiting: ((attachments: readonly Attachment[]) => void)[] = [];
   #isReleased = false;
   #failure: LongshoreError | undefined;
 
-  constructor(socket: Socket, state: { readonly address: string; readonly uiUrl: string }) {
+  constructor(kind: AttachmentKind, socket: Socket, state: KeeperState & { readonly name: 'ready' }) {
+    this.#kind = kind;
     this.#socket = socket;
     this.address = state.address;
     this.uiUrl = state.uiUrl;
@@ -112,6 +121,10 @@ class Lease implements DevServerLease {
 
   async release(): Promise<void> {
     this.#isReleased = true;
+    if (this.#kind !== 'read') {
+      send(this.#socket, { type: 'leave' });
+      await Promise.race([this.#closed, delay(RELEASE_TIMEOUT_MS, undefined, { ref: false })]);
+    }
     this.#socket.destroy();
     await this.#closed;
   }

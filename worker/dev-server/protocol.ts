@@ -30,11 +30,15 @@ export type KeeperState =
   | { readonly name: 'ready'; readonly address: string; readonly uiUrl: string }
   | { readonly name: 'failed'; readonly error: ErrorRecord };
 
-/** From an attached process. The first message is `hello`; `probe` only asks for the state and does not count. */
+/**
+ * From an attached process. The first message is `hello`; `probe` only asks for the state and does not count. After
+ * `leave` the keeper ends the connection: at once, or, when that was the last attachment, once the server has stopped.
+ */
 export type AttachmentMessage =
   | { readonly type: 'hello'; readonly token: string; readonly pid: number; readonly kind: AttachmentKind | 'probe' }
   | { readonly type: 'announce'; readonly worker: WorkerAnnouncement }
-  | { readonly type: 'list' };
+  | { readonly type: 'list' }
+  | { readonly type: 'leave' };
 
 /** From the keeper: its state at once and on every change; the other attachments when asked. */
 export type KeeperMessage =

@@ -1,5 +1,5 @@
 // Reads delimited text as a stream: the delimiter from its first line, then each column's types by its cells.
-import { parse, type CsvError, type Options } from 'csv-parse';
+import { CsvError, parse, type Options } from 'csv-parse';
 import { parse as parseWhole } from 'csv-parse/sync';
 import { addNumber, addString, emptyNode, type SchemaNode } from './node.ts';
 
@@ -75,6 +75,16 @@ export function csvToObjects(text: string, delimiter: string): readonly Record<s
   const rows: unknown = parseWhole(text, { ...options(delimiter), columns: true, cast });
   // `columns: true` gives objects.
   return rows as readonly Record<string, unknown>[];
+}
+
+/** The first rows of delimited text, header included; none where its quotes do not close. */
+export function firstRows(text: string, delimiter: string, rows: number): readonly (readonly string[])[] {
+  try {
+    return parseWhole(text, { ...options(delimiter), to: rows });
+  } catch (thrown) {
+    if (thrown instanceof CsvError) return [];
+    throw thrown;
+  }
 }
 
 class Table {

@@ -1,7 +1,7 @@
 // Finds out what a file holds, in a thread: JSON, JSON lines, delimited text or plain text. It answers with the same
 // description at several levels of detail, and the caller takes the first that fits its limit.
 import { count, plural } from '../text.ts';
-import { guessDelimiter, readCsv, type CsvColumn, type CsvReading } from './csv.ts';
+import { firstRows, guessDelimiter, readCsv, type CsvColumn, type CsvReading } from './csv.ts';
 import { readJson, type JsonReading } from './json.ts';
 import { readLines } from './lines.ts';
 import { DETAIL_LEVELS, renderNode, type Detail } from './render.ts';
@@ -65,14 +65,14 @@ async function readHead(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   return new TextDecoder().decode(Buffer.concat(parts));
 }
 
-// What calls itself CSV is; else two lines that split into as many cells, at least three lines in all.
+// What calls itself CSV is; else text whose first rows have as many cells each, at least three.
 function delimiterOf(job: InferJob, head: string): string | null {
-  const lines = head.split(/\r?\n/).filter((line) => line !== '');
-  const delimiter = guessDelimiter(lines[0] ?? '');
+  const delimiter = guessDelimiter(head.split(/\r?\n/, 1)[0] ?? '');
   if (/csv|tab-separated/i.test(job.mediaType) || /\.(csv|tsv)$/i.test(job.path)) return delimiter ?? ',';
-  if (delimiter === null || lines.length < 3) return null;
-  const widths = lines.slice(0, 3).map((line) => line.replace(/"[^"]*"/g, '').split(delimiter).length);
-  return widths.every((width) => width === widths[0]) && (widths[0] ?? 0) >= 3 ? delimiter : null;
+  if (delimiter === null) return null;
+  const [first, ...others] = firstRows(head, delimiter, 4);
+  const width = first?.length ?? 0;
+  return width >= 3 && others.length >= 2 && others.every((row) => row.length === width) ? delimiter : null;
 }
 
 function describeJson(job: InferJob, { builder, fault, bytes }: JsonReading): InferResult {

@@ -22,6 +22,11 @@ export interface JsonReading {
 
 type Stage = (text: string | typeof none) => unknown;
 
+/** The parser gives all tokens of a slice at once, so that a small one keeps memory low. */
+const SLICE_BYTES = 8 * 1024;
+
+const TAIL_CHARACTERS = 64;
+
 const STREAMING = { jsonStreaming: true };
 const TOKENS = { ...STREAMING, streamValues: false, packStrings: false, streamStrings: true };
 
@@ -45,9 +50,11 @@ class JsonReader {
   readonly #parse = jsonParser(TOKENS) as Stage;
   readonly #select: ((token: Token) => unknown) | null;
   readonly #decoder = new TextDecoder('utf-8');
-  // Characters and bytes of the text before the slice at hand, to turn the verifier's characters into bytes.
+  // Characters and bytes of the text before the slice at hand, and its last characters, to turn the verifier's
+  // characters into bytes: it may look a few characters ahead before it finds a fault.
   #characters = 0;
   #bytesBefore = 0;
+  #tail = '';
 
   constructor(pointer: string) {
     const path = pointerSegments(pointer);
@@ -57,7 +64,9 @@ class JsonReader {
   push(chunk: Uint8Array): void {
     if (this.bytes === 0 && chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf) this.#bytesBefore = 3;
     this.bytes += chunk.length;
-    this.#slice(this.#decoder.decode(chunk, { stream: true }));
+    for (let at = 0; at < chunk.length && !this.fault; at += SLICE_BYTES) {
+      this.#slice(this.#decoder.decode(chunk.subarray(at, at + SLICE_BYTES), { stream: true }));
+    }
   }
 
   finish(): void {
@@ -73,6 +82,7 @@ class JsonReader {
     this.#take(this.#parse(sound));
     this.#characters += text.length;
     this.#bytesBefore += Buffer.byteLength(text);
+    this.#tail = (this.#tail + text).slice(-TAIL_CHARACTERS);
   }
 
   // Gives the part of the slice that is sound: the whole, or what stands before the fault.
@@ -82,8 +92,11 @@ class JsonReader {
       return text;
     } catch (thrown) {
       if (!isVerifierError(thrown)) throw thrown;
-      const sound = text.slice(0, Math.max(0, thrown.offset - this.#characters));
-      const offset = Math.min(this.bytes, this.#bytesBefore + Buffer.byteLength(sound));
+      const known = this.#tail + text;
+      const at = Math.max(0, thrown.offset - (this.#characters - this.#tail.length));
+      const behind = Buffer.byteLength(known.slice(at)) - Buffer.byteLength(text);
+      const offset = Math.min(this.bytes, this.#bytesBefore - behind);
+      const sound = text.slice(0, Math.max(0, at - this.#tail.length));
       this.fault = { offset, line: thrown.line, problem: problemOf(thrown.message) };
       return sound;
     }
