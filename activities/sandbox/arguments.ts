@@ -34,7 +34,7 @@ export const searchFileArguments = z.strictObject({
   pattern: z
     .string()
     .min(1)
-    .max(4096)
+    .max(1000)
     .describe('Regular expression in RE2 syntax (no lookaround, no backreferences), matched within each line.'),
   literal: z.boolean().default(false).describe('Take the pattern as plain text.'),
   ignore_case: z.boolean().default(false),

@@ -54,6 +54,9 @@ export type SearchResult =
 /** Characters of its line to show on each side of a match, and of each line of context. */
 export const CONTEXT_CHARACTERS = 100;
 
+/** Instructions of a compiled pattern; the time for each character grows with them. */
+const LARGEST_PROGRAM = 20_000;
+
 /** Searches the bytes; never raises for a bad pattern. */
 export async function searchBytes(job: SearchJob, bytes: AsyncIterable<Uint8Array>): Promise<SearchResult> {
   const compiled = compile(job);
@@ -69,7 +72,9 @@ export async function searchBytes(job: SearchJob, bytes: AsyncIterable<Uint8Arra
 function compile(job: SearchJob): RE2JS | { readonly problem: string; readonly position: number } {
   const pattern = job.literal ? RE2JS.quote(job.pattern) : job.pattern;
   try {
-    return RE2JS.compile(pattern, job.ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
+    const compiled = RE2JS.compile(pattern, job.ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
+    if (compiled.programSize() <= LARGEST_PROGRAM) return compiled;
+    return { problem: 'the pattern is too large once its repeats are written out', position: 0 };
   } catch (thrown) {
     if (!(thrown instanceof RE2JSException)) throw thrown;
     const wrong = thrown instanceof RE2JSSyntaxException ? thrown.getPattern() : null;

@@ -29,7 +29,7 @@ export type FromThread =
 
 /** To the thread: a chunk, the end of the bytes, or word that they cannot be had. */
 export type ToThread =
-  | { readonly type: 'chunk'; readonly pass: number; readonly bytes: Uint8Array }
+  | { readonly type: 'chunk'; readonly pass: number; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly type: 'end'; readonly pass: number }
   | { readonly type: 'failed'; readonly pass: number };
 
