@@ -12,7 +12,7 @@ import { createServerLog, type PoolLogEntry } from './server-log.ts';
 export type { PoolLogEntry } from './server-log.ts';
 
 /** What is configured of a server, for whoever calls it. */
-export interface ServerSettings {
+interface ServerSettings {
   /** A call's deadline in milliseconds, extended by progress. */
   readonly timeoutMs: number;
   readonly description?: string;

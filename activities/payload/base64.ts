@@ -8,8 +8,9 @@ const SPACE = /[\t\n\r ]+/g;
 export function decodeBase64(text: string): Uint8Array | undefined {
   const prefix = DATA_URL.exec(text.slice(0, 300))?.[0].length ?? 0;
   const body = prefix === 0 ? text : text.slice(prefix);
-  const compact = ALPHABET.test(body) ? body : body.replaceAll(SPACE, '');
-  if (compact !== body && !ALPHABET.test(compact)) return undefined;
+  const isPlain = ALPHABET.test(body);
+  const compact = isPlain ? body : body.replaceAll(SPACE, '');
+  if (!isPlain && !ALPHABET.test(compact)) return undefined;
   const padding = compact.endsWith('==') ? 2 : compact.endsWith('=') ? 1 : 0;
   if ((compact.length - padding) % 4 === 1) return undefined;
   return Buffer.from(compact, 'base64');

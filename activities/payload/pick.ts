@@ -6,10 +6,8 @@ import { jsonBlock, pickBlock, textOf, type PickedBlock } from './blocks.ts';
 import { cleanMediaType } from './extension.ts';
 import { twinOf, unwrapped, type Twin } from './twins.ts';
 
-export type { PickedBlock } from './blocks.ts';
-
 /** The payload itself. */
-export interface PickedMain {
+interface PickedMain {
   /** Empty for a result without text, structured content or a single text resource. */
   readonly bytes: Uint8Array;
   /** As far as the result itself says; `undefined` where only a look at the bytes can tell. */
@@ -26,7 +24,7 @@ export interface PickedPayload {
 }
 
 /** Above this number of blocks the whole result is kept as one JSON document. */
-export const MOST_BLOCKS = 1_000;
+const MOST_BLOCKS = 1_000;
 
 /**
  * Takes a result apart. Total: a result of any form gives a payload, and every text, image and resource of it stands

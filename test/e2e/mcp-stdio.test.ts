@@ -1,7 +1,10 @@
 // The pool over stdio with small servers that behave well and badly. What is broken is one call, never the run.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -306,6 +309,19 @@ describe('closing the pool', () => {
     const { pool } = testPool({ a: testServer('plain') });
     expect(pool.names()).toEqual(['a']);
     await pool.close();
+  });
+});
+
+describe('a Worker process that ends without closing its pool', () => {
+  it.each(['SIGKILL', 'exit'])('leaves no server behind: %s', async (how) => {
+    const program = fileURLToPath(new URL('../support/mcp-orphan-maker.ts', import.meta.url));
+    const worker = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] });
+    const [chunk] = (await once(worker.stdout, 'data')) as [Buffer];
+    const server = Number(chunk.toString());
+    expect(isRunning(server)).toBe(true);
+    if (how === 'SIGKILL') worker.kill('SIGKILL');
+    else worker.stdin.end('exit');
+    await eventually(() => !isRunning(server));
   });
 });
 

@@ -14,7 +14,7 @@ import { onTestFinished } from 'vitest';
 import type { JsonObject } from '../../shared/json.ts';
 
 /** A request as it came. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
   readonly rpc: string | undefined;

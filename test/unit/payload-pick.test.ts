@@ -158,12 +158,15 @@ describe('further blocks', () => {
     expect([...(block?.bytes ?? [])]).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  it.each(['not base64 at all!', 'A', ''])('keeps an image that is none as the text it came as: "%s"', (data) => {
-    const [block] = pick([{ type: 'image', data, mimeType: 'image/png' }]).blocks;
-    expect(block).toMatchObject({ kind: 'text', mediaType: 'text/plain', extension: 'txt' });
-    expect(Buffer.from(block?.bytes ?? []).toString()).toBe(data);
-    expect(block?.label).toContain('image/png');
-  });
+  it.each(['not base64 at all!', 'no!base64', 'AA=A', 'A', ''])(
+    'keeps an image that is none as the text it came as: "%s"',
+    (data) => {
+      const [block] = pick([{ type: 'image', data, mimeType: 'image/png' }]).blocks;
+      expect(block).toMatchObject({ kind: 'text', mediaType: 'text/plain', extension: 'txt' });
+      expect(Buffer.from(block?.bytes ?? []).toString()).toBe(data);
+      expect(block?.label).toContain('image/png');
+    },
+  );
 
   it('keeps an embedded text resource beside an acknowledgement, with its address (view-5)', () => {
     const resource = { uri: 'file:///notes.md', mimeType: 'text/markdown', text: '# Notes\n\nreal lines\n' };
