@@ -8,7 +8,7 @@ import { callSandboxTool } from './sandbox/server.ts';
 import { stageResult, type StagedFacts } from './staging.ts';
 import { openJournal, type Journal } from './store/journal.ts';
 import type { CallToolInput } from '../shared/activities.ts';
-import { LongshoreError } from '../shared/errors.ts';
+import { LongshoreError, sentencesOf } from '../shared/errors.ts';
 import { TOKEN_ESTIMATOR, type ResultFacts } from '../shared/facts.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
@@ -73,7 +73,7 @@ async function record(journal: Journal, facts: StagedFacts): Promise<StagedFacts
 /** A write whose request was provably never sent has failed; one that may have been is unknown. */
 async function afterSending(input: CallToolInput, error: LongshoreError): Promise<StagedFacts> {
   if (error.type === 'McpServerUnavailable') return errorFacts(input, error);
-  return unknownOutcome(input, error.message);
+  return unknownOutcome(input, error.message.replace(/[.\s]+$/, ''));
 }
 
 async function send(
@@ -120,7 +120,7 @@ function unknownOutcome(input: CallToolInput, why: string): Promise<StagedFacts>
 }
 
 function errorFacts(input: CallToolInput, error: LongshoreError): Promise<StagedFacts> {
-  return textFacts(input, 'error', `${error.message}. ${error.mend}`);
+  return textFacts(input, 'error', sentencesOf(error));
 }
 
 async function textFacts(input: CallToolInput, outcome: StagedFacts['outcome'], text: string): Promise<StagedFacts> {

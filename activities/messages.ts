@@ -39,7 +39,9 @@ export function createMessageResolver(store: FileStore): MessageResolver {
     const images: { mediaType: string; data: Uint8Array }[] = [];
     for (const part of message.parts) await addPart(part, texts, images);
     const { callId, name, outcome } = message;
-    return { callId, name, isError: outcome !== 'ok', text: texts.join('\n'), images };
+    // Chat forms have no place for the flag: the text itself says how the call ended.
+    const label = outcome === 'ok' ? '' : `[${outcome}] `;
+    return { callId, name, isError: outcome !== 'ok', text: `${label}${texts.join('\n')}`, images };
   }
 
   async function addPart(

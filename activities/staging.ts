@@ -6,7 +6,7 @@ import { blockNotes } from './payload/notes.ts';
 import type { PickedPayload } from './payload/pick.ts';
 import type { CallToolInput } from '../shared/activities.ts';
 import { resultPath } from '../shared/call-key.ts';
-import { LongshoreError } from '../shared/errors.ts';
+import { LongshoreError, sentencesOf } from '../shared/errors.ts';
 import {
   TOKEN_ESTIMATOR,
   type BlockFacts,
@@ -172,7 +172,7 @@ async function unsavedFacts(
   const whole = Buffer.from(bytes).toString('utf8');
   const fits = bytes.length <= INLINE_BYTES / 8 && input.payload.blocks.length === 0;
   const head = fits ? whole : boundedEnds(whole, input.payload.blocks.length);
-  const text = fits ? whole : `${head}\n[${error.message}. ${error.mend}]`;
+  const text = fits ? whole : `${head}\n[${sentencesOf(error)}]`;
   const { tokens } = await countTokens(text);
   return {
     ...baseFacts(input, measurement),

@@ -115,8 +115,19 @@ export const NON_RETRYABLE_TYPES: readonly ErrorType[] = (Object.keys(ERROR_KIND
   (type) => !ERROR_KINDS[type].retryable,
 );
 
+/** What happened and its mend as one text, for models and people. */
+export function sentencesOf({ message, mend }: Pick<ErrorRecord, 'message' | 'mend'>): string {
+  const first = message.replace(/[.\s]+$/, '');
+  return mend === '' ? `${first}.` : `${first}. ${mend}`;
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message;
-  return String(thrown);
+  try {
+    return String(thrown);
+  } catch {
+    // An object without a usable `toString` was thrown.
+    return 'something without a message was thrown';
+  }
 }

@@ -52,13 +52,12 @@ export function firstCharacters(
   const plain = text.slice(0, characters + 1);
   if (isPlainAscii(plain)) return plain.slice(0, characters);
   const window = text.slice(0, budget + SLACK_UNITS).toWellFormed();
-  const isCut = window.length < text.length;
   let end = 0;
   let count = 0;
   for (const { index, segment } of segmenter.segment(window)) {
     const segmentEnd = index + segment.length;
-    // The last one of a cut text may go on beyond the window.
-    if (count === characters || segmentEnd > budget || (isCut && segmentEnd === window.length)) break;
+    // What the window cuts ends beyond the budget.
+    if (count === characters || segmentEnd > budget) break;
     end = segmentEnd;
     count++;
   }

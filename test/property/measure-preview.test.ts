@@ -72,6 +72,22 @@ describe('previews', () => {
     );
   });
 
+  test('of long runs of flags show whole flags, wherever the run began', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 3 }),
+        fc.integer({ min: 150, max: 400 }),
+        fc.integer({ min: 0, max: 4 }),
+        (before, flags, after) => {
+          const text = 'x'.repeat(before) + '🇩🇪'.repeat(flags) + 'y'.repeat(after);
+          const { head, tail } = preview(text, 6);
+          expect(head).toBe('x'.repeat(before) + '🇩🇪'.repeat(6 - before));
+          expect(tail).toBe('🇩🇪'.repeat(6 - after) + 'y'.repeat(after));
+        },
+      ),
+    );
+  });
+
   test('of endless text are bounded and not empty (view-2)', () => {
     for (const text of [
       'x'.repeat(300_000),

@@ -146,6 +146,15 @@ describe('bounds', () => {
     );
   });
 
+  test('a beginning that ends within a word does not count the half word', () => {
+    const text = " internationalization of responsibilities, misunderstandings and straightforwardness aren't we'll";
+    for (let cut = 1; cut < text.length; cut++) {
+      const { tokens } = countUpTo({ bytes: bytesOf(text.slice(0, cut)), isWhole: false, limit: 1000 });
+      const truths = Array.from(text.slice(cut), (_, more) => trueCount(text.slice(0, cut + more + 1)));
+      expect(tokens).toBeLessThanOrEqual(Math.min(...truths));
+    }
+  });
+
   test('an estimate over a text of one kind is near the truth', () => {
     const text = '{"name": "Vila", "lat": "42.53176", "country": "AD"}, '.repeat(2000);
     const truth = countAll(bytesOf(text));

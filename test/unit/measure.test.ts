@@ -135,6 +135,13 @@ describe('limits are the caller’s', () => {
   });
 });
 
+test('after closing, the next measurement starts threads anew', async () => {
+  const payload = bytesOf('word '.repeat(4000));
+  await measure(payload);
+  await closeMeasure();
+  expect(await measure(payload)).toMatchObject({ tokens: 4001, tokensAreExact: true });
+});
+
 describe('media types', () => {
   const latin = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
-import { listClaims } from './claims.ts';
+import { listClaims, newToken } from './claims.ts';
 import { startKeeper } from './keeper-process.ts';
 import type { DevServerLease } from './lease.ts';
 import { attachToClaim, reviveError } from './lease.ts';
@@ -36,15 +36,16 @@ const LOOK_AGAIN_MS = 50;
  */
 export async function attachDevServer(home: Home, options: AttachOptions): Promise<DevServerLease> {
   const { env = process.env, log = () => {} } = options;
-  const running = await attachToAny(home, options.kind, START_TIMEOUT_MS);
+  const running = await attachToAny(home, options.kind, { timeoutMs: START_TIMEOUT_MS });
   if (running !== undefined) return running;
 
   const cli = await findTemporalCli({ env, log });
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
-    const report = await startKeeper(home, [cli.path, ...(options.extraArgs ?? [])], env);
+    const ownToken = newToken();
+    const report = await startKeeper(home, [ownToken, cli.path, ...(options.extraArgs ?? [])], env);
     if (report.type === 'failed') throw reviveError(report.error);
-    const lease = await attachToAny(home, options.kind, deadline - Date.now());
+    const lease = await attachToAny(home, options.kind, { timeoutMs: deadline - Date.now(), ownToken });
     if (lease !== undefined) return lease;
     await delay(LOOK_AGAIN_MS);
   }
@@ -56,12 +57,18 @@ export async function attachDevServer(home: Home, options: AttachOptions): Promi
 }
 
 /** Attaches to whichever keeper there is and comes to be ready; `undefined` when there is none (any more). */
-async function attachToAny(home: Home, kind: AttachmentKind, timeoutMs: number): Promise<DevServerLease | undefined> {
+async function attachToAny(
+  home: Home,
+  kind: AttachmentKind,
+  { timeoutMs, ownToken }: { readonly timeoutMs: number; readonly ownToken?: string },
+): Promise<DevServerLease | undefined> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     let someoneAnswered = false;
     for (const claim of await listClaims(home)) {
-      const attempt = await attachToClaim(claim, kind, Math.max(0, deadline - Date.now()));
+      const isOwn = claim.token === ownToken;
+      const left = Math.max(0, deadline - Date.now());
+      const attempt = await attachToClaim({ claim, kind, timeoutMs: left, isOwn });
       if (attempt.type === 'failed') throw attempt.error;
       if (attempt.type === 'attached' && (await answers(attempt.lease))) return attempt.lease;
       // A dead claim refuses; one that answered and is gone gave way or stopped, and another may have taken over.

@@ -10,23 +10,23 @@ import { siblingModule } from '../../activities/threads/module-url.ts';
 import { LongshoreError } from '../../shared/errors.ts';
 import type { Home } from '../home.ts';
 import { homeUnusable } from '../home.ts';
-import { newToken } from './claims.ts';
 import type { KeeperReport } from './keeper.ts';
 
 /**
- * Starts a keeper and waits for its first report. `server` is the Temporal CLI's path and what to add to its arguments.
+ * Starts a keeper and waits for its first report. Its arguments are its claim's token, the Temporal CLI's
+ * path, and what to add to the server's arguments.
  *
  * @throws `HomeUnusable` when the keeper's log cannot be opened; `TemporalUnavailable` when it died at once.
  */
 export async function startKeeper(
   home: Home,
-  server: readonly string[],
+  keeperArguments: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<KeeperReport> {
   const logPath = join(home.logsFolder, 'keeper.log');
   const log = openLog(home, logPath);
   const script = fileURLToPath(siblingModule(import.meta.url, './keeper'));
-  const child = spawn(process.execPath, ['--no-warnings', script, newToken(), ...server], {
+  const child = spawn(process.execPath, ['--no-warnings', script, ...keeperArguments], {
     cwd: home.folder,
     detached: true,
     env: { ...env, LONGSHORE_HOME: home.folder, NODE_OPTIONS: '' },

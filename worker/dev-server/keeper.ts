@@ -3,6 +3,7 @@
 // says on standard output how its claim went, then lets go of it.
 import { rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import type { ErrorRecord } from '../../shared/errors.ts';
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
@@ -57,7 +58,7 @@ async function main(): Promise<void> {
     const error = recordOf(thrown);
     keeper?.control.setState({ name: 'failed', error });
     report({ type: 'failed', error });
-    await keeper?.control.idleFor(FAILED_LINGER_MS);
+    await Promise.race([keeper?.control.idleFor(FAILED_LINGER_MS), delay(2 * FAILED_LINGER_MS)]);
     process.exitCode = 1;
   } finally {
     // In this order: whoever waited for the end of the connection finds nothing of this keeper any more.

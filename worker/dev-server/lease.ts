@@ -39,8 +39,17 @@ export type AttachAttempt =
   | { readonly type: 'failed'; readonly error: LongshoreError }
   | { readonly type: 'gone'; readonly hadAnswered: boolean };
 
+/** Whose keeper to attach to, as what, and for how long to wait. */
+export interface AttachToClaim {
+  readonly claim: Claim;
+  readonly kind: AttachmentKind;
+  readonly timeoutMs: number;
+  /** This process started the keeper: a failure that was there before the connection is its own. */
+  readonly isOwn: boolean;
+}
+
 /** Attaches to a claim's keeper and waits until its server is ready, failed or gone. */
-export async function attachToClaim(claim: Claim, kind: AttachmentKind, timeoutMs: number): Promise<AttachAttempt> {
+export async function attachToClaim({ claim, kind, timeoutMs, isOwn }: AttachToClaim): Promise<AttachAttempt> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port: claim.controlPort });
     const giveUp = setTimeout(() => socket.destroy(), timeoutMs);
@@ -58,6 +67,8 @@ export async function attachToClaim(claim: Claim, kind: AttachmentKind, timeoutM
       if (lease.current !== undefined) return lease.current.onMessage(message as KeeperMessage);
       const state = stateIn(message);
       if (state === undefined) return onClose();
+      // Somebody else's failure, still being told, says nothing of what would come of trying now.
+      if (state.name === 'failed' && !isOwn && !hadAnswered) return onClose();
       hadAnswered = true;
       if (state.name === 'failed') settle({ type: 'failed', error: reviveError(state.error) });
       if (state.name !== 'ready') return undefined;
@@ -104,7 +115,11 @@ class Lease implements DevServerLease {
 
   onMessage(message: KeeperMessage): void {
     if (message.type === 'attachments') this.#waiting.shift()?.(message.attachments);
-    else if (message.state.name === 'failed') this.#failure = reviveError(message.state.error);
+    else if (message.state.name === 'failed') {
+      this.#failure = reviveError(message.state.error);
+      // The keeper has nothing more to say, and waits for those whom it told.
+      this.#socket.destroy();
+    }
   }
 
   async workers(): Promise<readonly Attachment[]> {

@@ -19,10 +19,9 @@ type Frame =
 
 const DEPTH_LOOKED_AT = 64;
 const NODES_KEPT = 20_000;
-const HEAD_CHARACTERS = 64;
-const KEY_CHARACTERS = 200;
+const HEAD_CHARACTERS = 200;
 
-/** Takes tokens (keys and numbers packed, strings streamed) and keeps what they say about the document's shape. */
+/** Takes tokens (keys, strings and numbers in pieces) and keeps what they say about the document's shape. */
 export class SchemaBuilder {
   /** What stands at the root; of several values, all of them. */
   readonly root: SchemaNode = emptyNode();
@@ -39,11 +38,11 @@ export class SchemaBuilder {
     if (name === 'startObject') this.#startObject();
     else if (name === 'startArray') this.#startArray();
     else if (name === 'endObject' || name === 'endArray') this.#end();
-    else if (name === 'keyValue') this.#key(token.value);
-    else if (name === 'startString') this.#startString();
-    else if (name === 'stringChunk') this.#addToString(token.value);
+    else if (name === 'startKey' || name === 'startString' || name === 'startNumber') this.#startText();
+    else if (name === 'stringChunk' || name === 'numberChunk') this.#addToText(token.value);
+    else if (name === 'endKey') this.#key(this.#head);
     else if (name === 'endString') this.#scalar((node) => addString(node, this.#head, this.#length));
-    else if (name === 'numberValue') this.#scalar((node) => addNumber(node, Number(token.value)));
+    else if (name === 'endNumber') this.#scalar((node) => addNumber(node, Number(this.#head)));
     else if (name === 'trueValue') this.#scalar((node) => void (node.trues += 1));
     else if (name === 'falseValue') this.#scalar((node) => void (node.falses += 1));
     else if (name === 'nullValue') this.#scalar((node) => void (node.nulls += 1));
@@ -56,15 +55,15 @@ export class SchemaBuilder {
 
   #key(key: string): void {
     const frame = this.#frames.at(-1);
-    if (frame?.type === 'object' && this.#unseenDepth === 0) frame.key = key.slice(0, KEY_CHARACTERS);
+    if (frame?.type === 'object' && this.#unseenDepth === 0) frame.key = key;
   }
 
-  #startString(): void {
+  #startText(): void {
     this.#head = '';
     this.#length = 0;
   }
 
-  #addToString(chunk: string): void {
+  #addToText(chunk: string): void {
     if (this.#head.length < HEAD_CHARACTERS) this.#head += chunk.slice(0, HEAD_CHARACTERS - this.#head.length);
     this.#length += chunk.length;
   }

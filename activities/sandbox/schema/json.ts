@@ -2,9 +2,9 @@
 // up to there. Both are stream-json's, and both are fed with the same slices.
 import { none, type Many } from 'stream-chain/core';
 import { jsonParser, type Token } from 'stream-json/core/parser.js';
-import { pick } from 'stream-json/core/filters/pick.js';
 import { jsonVerifier } from 'stream-json/core/utils/verifier.js';
 import { SchemaBuilder } from './build.ts';
+import { PointerFilter } from './pointer.ts';
 
 /** Where JSON breaks: byte offset from 0, line from 1. */
 export interface JsonFault {
@@ -28,7 +28,8 @@ const SLICE_BYTES = 8 * 1024;
 const TAIL_CHARACTERS = 64;
 
 const STREAMING = { jsonStreaming: true };
-const TOKENS = { ...STREAMING, streamValues: false, packStrings: false, streamStrings: true };
+// Keys, strings and numbers in pieces: one of them may be as large as the file.
+const TOKENS = { ...STREAMING, packValues: false, streamValues: true };
 
 /** Reads the bytes to their end or to the first fault. `pointer` is a JSON Pointer (RFC 6901), empty for the whole. */
 export async function readJson(bytes: AsyncIterable<Uint8Array>, pointer: string): Promise<JsonReading> {
@@ -48,7 +49,7 @@ class JsonReader {
   // Their types leave out what they are made for: `none` tells them that the text has ended.
   readonly #verify = jsonVerifier(STREAMING) as Stage;
   readonly #parse = jsonParser(TOKENS) as Stage;
-  readonly #select: ((token: Token) => unknown) | null;
+  readonly #filter: PointerFilter;
   readonly #decoder = new TextDecoder('utf-8');
   // Characters and bytes of the text before the slice at hand, and its last characters, to turn the verifier's
   // characters into bytes: it may look a few characters ahead before it finds a fault.
@@ -57,8 +58,7 @@ class JsonReader {
   #tail = '';
 
   constructor(pointer: string) {
-    const path = pointerSegments(pointer);
-    this.#select = path.length === 0 ? null : pick({ filter: (stack) => isAt(stack, path), maxDepth: Infinity });
+    this.#filter = new PointerFilter(pointer);
   }
 
   push(chunk: Uint8Array): void {
@@ -103,24 +103,8 @@ class JsonReader {
   }
 
   #take(tokens: unknown): void {
-    for (const token of valuesOf(tokens)) {
-      if (!this.#select) this.builder.add(token);
-      else for (const selected of valuesOf(this.#select(token))) this.builder.add(selected);
-    }
+    for (const token of valuesOf(tokens)) if (this.#filter.takes(token)) this.builder.add(token);
   }
-}
-
-/** The segments of a JSON Pointer, unescaped; none for the whole document. */
-export function pointerSegments(pointer: string): readonly string[] {
-  if (pointer === '') return [];
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-function isAt(stack: readonly (string | number | null)[], path: readonly string[]): boolean {
-  return stack.length === path.length && path.every((segment, i) => String(stack[i]) === segment);
 }
 
 // stream-chain's answers: one token, several in an envelope, or a symbol for none.
