@@ -1,6 +1,6 @@
 // Whether `run` brings up a Worker of its own, and on which Task Queue.
 import type { Client } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { LongshoreError } from '../shared/errors.ts';
 import type { TemporalServer } from '../worker/dev-server.ts';
 import { fingerprintOf } from './load-config.ts';
@@ -49,7 +49,7 @@ export async function hasPollers(client: Client, taskQueue: string): Promise<boo
   const response = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
     taskQueue: { name: taskQueue },
-    taskQueueType: temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+    taskQueueType: proto.temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
   });
   return (response.pollers ?? []).length > 0;
 }

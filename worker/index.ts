@@ -1,7 +1,14 @@
 // The entry `longshore`: the plugin, local tools, and the configuration's form.
 export { LongshorePlugin, type LongshorePluginOptions } from './plugin.ts';
 export { defineConfig, type LongshoreConfig } from '../shared/config.ts';
-export { defineLocalServer, defineLocalTool, type LocalServer } from '../activities/mcp/local.ts';
+export {
+  defineLocalServer,
+  defineLocalTool,
+  type LocalServer,
+  type LocalTool,
+  type LocalToolContext,
+  type LocalToolOutput,
+} from '../activities/mcp/local.ts';
 export { createLocalStore } from '../activities/store/local.ts';
 export { LongshoreError, type ErrorRecord, type ErrorType } from '../shared/errors.ts';
 export type { FileStore } from '../shared/file-store.ts';

@@ -1,4 +1,5 @@
-// A real Worker with the plugin, a scripted model over HTTP and a store in a temporary folder, on the run's dev server.
+// A place where turns run: real Workers with the plugin, a scripted model over HTTP, a store in a temporary folder, on the
+// run's dev server. Every turn may bring a script of its own, so that one world serves a whole file of tests.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,42 +7,45 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { bundleWorkflowCode, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
-import { inject } from 'vitest';
-import type { ScriptedModel, ScriptedModelServer } from '../../testing/scripted-model.ts';
-import { startScriptedModel } from '../../testing/scripted-model.ts';
-import { startTurn, type StartTurnOptions } from '../../client/turns.ts';
-import { readTurn } from '../../client/turns.ts';
-import type { TurnView } from '../../client/turn-view.ts';
 import { createLocalStore } from '../../activities/store/local.ts';
+import type { TurnView } from '../../client/turn-view.ts';
+import { readTurn, startTurn, type StartTurnOptions } from '../../client/turns.ts';
+import type { AgentSpec } from '../../shared/agent-spec.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import { checkSpec } from '../../shared/spec-check.ts';
-import type { AgentSpec } from '../../shared/agent-spec.ts';
-import type { AgentTurnResult } from '../../shared/turn.ts';
-import { LongshorePlugin, type LongshorePluginOptions } from '../../worker/plugin.ts';
+import { TURN_STATE_QUERY, type AgentTurnResult, type TurnState } from '../../shared/turn.ts';
+import type { ScriptedModel, ScriptedModelServer, ScriptedRequest } from '../../testing/scripted-model.ts';
+import { startScriptedModel } from '../../testing/scripted-model.ts';
 import { workflowSource } from '../../worker/create-worker.ts';
+import { LongshorePlugin, type LongshorePluginOptions } from '../../worker/plugin.ts';
 
 /** What a world is made of. */
 export interface WorldOptions {
-  readonly script: ScriptedModel;
+  /** Answers the turns that bring no script of their own. @default fails the test that asks it */
+  readonly script?: ScriptedModel;
   readonly plugin?: Partial<LongshorePluginOptions>;
   readonly worker?: Partial<WorkerOptions>;
+  /** @default the dev server of the test run */
+  readonly address?: string;
+  /** Name of the Workers and the client in histories. @default the SDK's own */
+  readonly identity?: string;
 }
 
-/** A place where turns run. */
-export interface World {
-  readonly client: Client;
-  readonly taskQueue: string;
-  readonly folder: string;
-  readonly store: FileStore;
-  readonly model: ScriptedModelServer;
-  /** Starts a turn; the spec's model is the scripted one unless it names another. */
-  start(spec: Record<string, unknown>, turn?: Partial<StartTurnOptions> & { readonly text?: string }): Promise<StartedTurn>;
-  /** Runs a turn to its end. */
-  run(
-    spec: Record<string, unknown>,
-    turn?: Partial<StartTurnOptions> & { readonly text?: string },
-  ): Promise<{ readonly result: AgentTurnResult; readonly view: TurnView; readonly history: History; readonly workflowId: string }>;
-  close(): Promise<void>;
+/** A turn to start in a world. */
+export interface WorldTurn extends Partial<Omit<StartTurnOptions, 'spec'>> {
+  readonly text?: string;
+  /** What the model answers in this turn alone. @default the world's */
+  readonly script?: ScriptedModel;
+}
+
+/** A turn that has ended. */
+export interface EndedTurn {
+  readonly workflowId: string;
+  readonly result: AgentTurnResult;
+  readonly view: TurnView;
+  readonly history: History;
+  /** The requests that its model got, in order. */
+  readonly requests: readonly ScriptedRequest[];
 }
 
 /** A turn under way. */
@@ -49,63 +53,146 @@ export interface StartedTurn {
   readonly workflowId: string;
   result(): Promise<AgentTurnResult>;
   cancel(): Promise<unknown>;
+  state(): Promise<TurnState>;
+  /** Waits for the end and reads what is left of the turn. */
+  ended(): Promise<EndedTurn>;
+}
+
+/** A Worker of a world. */
+export interface WorldWorker {
+  /** Stops polling and waits until the Worker has ended. */
+  stop(): Promise<void>;
+}
+
+/** A place where turns run. */
+export interface World {
+  readonly client: Client;
+  readonly address: string;
+  readonly taskQueue: string;
+  readonly folder: string;
+  readonly store: FileStore;
+  readonly model: ScriptedModelServer;
+  /** The environment that leads to the scripted model. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The first Worker, which a test may stop. */
+  readonly worker: WorldWorker;
+  /** Starts a turn; the spec's model is the scripted one unless it names another. */
+  start(spec: Record<string, unknown>, turn?: WorldTurn): Promise<StartedTurn>;
+  /** Runs a turn to its end. */
+  run(spec: Record<string, unknown>, turn?: WorldTurn): Promise<EndedTurn>;
+  /** Starts one more Worker on the same Task Queue and store. */
+  addWorker(options?: Pick<WorldOptions, 'plugin' | 'worker'>): Promise<WorldWorker>;
+  /** Every blob of the store. */
+  blobCount(): Promise<number>;
+  close(): Promise<void>;
 }
 
 let bundle: Promise<{ readonly code: string }> | undefined;
 
+/** Longshore's Workflows as one bundle, made once a process. */
+export function workflowBundle(): Promise<{ readonly code: string }> {
+  bundle ??= bundleWorkflowCode({ workflowsPath: workflowSource().workflowsPath ?? '', logger: quiet });
+  return bundle;
+}
+
 /** Makes a world; close it when done. */
-export async function createWorld(options: WorldOptions): Promise<World> {
+export async function createWorld(options: WorldOptions = {}): Promise<World> {
   quietRuntime();
-  const address = inject('temporalAddress');
+  const address = options.address ?? (await import('vitest')).inject('temporalAddress');
   const folder = await mkdtemp(join(tmpdir(), 'longshore-world-'));
   const taskQueue = `test-${randomUUID()}`;
-  const model = await startScriptedModel(options.script);
+  const scripts = new Map<string, ScriptedModel>();
+  const model = await startScriptedModel((request, call) => {
+    const script = scripts.get(request.model) ?? options.script;
+    if (!script) throw new Error(`No script for the model ${request.model}`);
+    const earlier = model.requests.slice(0, call).filter((other) => other.model === request.model);
+    return script(request, scripts.has(request.model) ? earlier.length : call);
+  });
   const store = createLocalStore({ folder: join(folder, 'store'), namespace: 'default' });
   const env = { ...process.env, OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'test-key-0123456789' };
-  const plugin = new LongshorePlugin({ store, env, log: () => {}, ...options.plugin });
-  const native = await NativeConnection.connect({ address });
-  const source = workflowSource();
-  bundle ??= bundleWorkflowCode({ workflowsPath: source.workflowsPath ?? '', logger: quiet });
-  const worker = await Worker.create({
-    connection: native,
-    namespace: 'default',
-    taskQueue,
-    workflowBundle: await bundle,
-    plugins: [plugin],
-    stickyQueueScheduleToStartTimeout: '1s',
-    ...options.worker,
-  });
-  const running = worker.run();
+  const named = options.identity === undefined ? {} : { identity: options.identity };
   const connection = await Connection.connect({ address });
-  const client = new Client({ connection });
+  const client = new Client({ connection, ...named });
+  const workers: WorldWorker[] = [];
 
-  async function start(spec: Record<string, unknown>, turn: Partial<StartTurnOptions> & { text?: string } = {}): Promise<StartedTurn> {
-    const { text, ...rest } = turn;
-    const workflowId = rest.workflowId ?? `turn-${randomUUID()}`;
-    const message = text === undefined ? {} : { message: { type: 'user.message' as const, content: text } };
-    const handle = await startTurn(client, { spec: specOf(spec), taskQueue, ...message, ...rest, workflowId });
-    return { workflowId, result: () => handle.result(), cancel: () => handle.cancel() };
+  async function addWorker(more: Pick<WorldOptions, 'plugin' | 'worker'> = {}): Promise<WorldWorker> {
+    const plugin = new LongshorePlugin({ store, env, log: () => {}, ...options.plugin, ...more.plugin });
+    const native = await NativeConnection.connect({ address });
+    const own = { ...options.worker, ...more.worker };
+    const worker = await Worker.create({
+      connection: native,
+      namespace: 'default',
+      taskQueue,
+      ...(own.workflowsPath === undefined && { workflowBundle: await workflowBundle() }),
+      plugins: [plugin],
+      stickyQueueScheduleToStartTimeout: '1s',
+      ...named,
+      ...own,
+    });
+    const running = worker.run();
+    // The failure is seen by whoever stops the Worker; until then it must not end the process.
+    running.catch(() => {});
+    let stopped: Promise<void> | undefined;
+    const stop = (): Promise<void> => {
+      stopped ??= (async () => {
+        if (worker.getState() === 'RUNNING') worker.shutdown();
+        await running;
+        await native.close();
+      })();
+      return stopped;
+    };
+    workers.push({ stop });
+    return { stop };
   }
 
+  async function start(spec: Record<string, unknown>, turn: WorldTurn = {}): Promise<StartedTurn> {
+    const { text, script, ...rest } = turn;
+    const workflowId = rest.workflowId ?? `turn-${randomUUID()}`;
+    const modelName = script ? `scripted-${workflowId}` : 'scripted';
+    if (script) scripts.set(modelName, script);
+    const message = text === undefined ? {} : { message: { type: 'user.message' as const, content: text } };
+    const checked = specOf(withModel(spec, `openai/${modelName}`));
+    const handle = await startTurn(client, { spec: checked, taskQueue, ...message, ...rest, workflowId });
+    const result = (): Promise<AgentTurnResult> => handle.result();
+    return {
+      workflowId,
+      result,
+      cancel: () => handle.cancel(),
+      state: () => handle.query<TurnState>(TURN_STATE_QUERY),
+      ended: async () => ({
+        workflowId,
+        result: await result(),
+        view: await readTurn(client, workflowId, store),
+        history: await client.workflow.getHandle(workflowId).fetchHistory(),
+        requests: model.requests.filter((request) => request.model === modelName),
+      }),
+    };
+  }
+
+  const worker = await addWorker();
   return {
     client,
+    address,
     taskQueue,
     folder,
     store,
     model,
+    env,
+    worker,
     start,
-    async run(spec, turn = { text: 'Go on.' }) {
-      const started = await start(spec, turn);
-      const result = await started.result();
-      const handle = client.workflow.getHandle(started.workflowId);
-      const view = await readTurn(client, started.workflowId, store);
-      return { result, view, history: await handle.fetchHistory(), workflowId: started.workflowId };
+    addWorker,
+    async run(spec, turn = {}) {
+      const asked = turn.text === undefined && turn.message === undefined ? { ...turn, text: 'Go on.' } : turn;
+      return (await start(spec, asked)).ended();
+    },
+    async blobCount() {
+      let count = 0;
+      for await (const blob of store.listBlobs()) count += blob.bytes >= 0 ? 1 : 0;
+      return count;
     },
     async close() {
-      worker.shutdown();
-      await running;
+      await Promise.all(workers.map((one) => one.stop()));
       await connection.close();
-      await native.close();
       await model.close();
       await rm(folder, { recursive: true, force: true });
     },
@@ -119,10 +206,17 @@ export function specOf(spec: Record<string, unknown>): AgentSpec {
   return checked.spec;
 }
 
+/** The spec on a model of that name, its params kept; a name of its own is kept too. */
+function withModel(spec: Record<string, unknown>, name: string): Record<string, unknown> {
+  const given = spec['model'];
+  return { ...spec, model: { name, ...(typeof given === 'object' ? given : {}) } };
+}
+
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 let installed = false;
 
-function quietRuntime(): void {
+/** Temporal's Runtime without its log on the terminal; once a process. */
+export function quietRuntime(): void {
   if (installed) return;
   installed = true;
   Runtime.install({ logger: quiet, shutdownSignals: [] });

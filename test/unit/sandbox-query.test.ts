@@ -1,4 +1,6 @@
 // Proofs for `query_json`: its answers are those of plain code over the same file, and no query gets out of hand.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { countTokensSync } from '../../activities/measure.ts';
 import { closeSandbox } from '../../activities/sandbox/server.ts';
@@ -134,4 +136,17 @@ test('a query sees nothing of the environment', async () => {
   const text = await query('/sandbox/countries.json', '$eval("process.env")');
   delete process.env['LONGSHORE_TEST_SECRET'];
   expect(text).not.toContain('hidden');
+});
+
+test('the processes of queries do not keep the program that asked alive', async () => {
+  const program = `
+    const { queryInProcess } = await import(${JSON.stringify(new URL('../../activities/sandbox/query-process.ts', import.meta.url).href)});
+    async function* bytes() { yield Buffer.from('[1,2,3]'); }
+    const job = { sha256: 'x', query: '$sum($)', mayBeCsv: false, maxCharacters: 100 };
+    const limits = { timeoutMs: 10000, signal: new AbortController().signal };
+    console.log(JSON.stringify(await queryInProcess(job, bytes, limits)));`;
+  const args = ['--input-type=module', '--eval', program];
+  // Without an end of its own the program would run into this time-out, which rejects.
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 });
+  expect(JSON.parse(stdout)).toEqual({ type: 'answer', text: '6', characters: 1 });
 });

@@ -120,3 +120,10 @@ test('an aborted search ends at once with the reason of the signal', async () =>
   // The pool works on after the thread was ended.
   expect((await files.call('search_file', { path: '/sandbox/lines.txt', pattern: 'beta' })).text).toContain('1 match');
 });
+
+test('a pattern whose repeats make it huge is refused', async () => {
+  const pattern = String.raw`\pL{999}`.repeat(100);
+  const answer = await files.call('search_file', { path: '/sandbox/lines.txt', pattern });
+  expect(answer.isError).toBe(true);
+  expect(answer.text).toContain('too large once its repeats are written out');
+});
