@@ -24,7 +24,7 @@ export interface CountedTokens {
 /** @default of `exactUpToTokens` */
 export const DEFAULT_EXACT_UP_TO_TOKENS = 12_000;
 /** @default of `previewCharacters` */
-export const DEFAULT_PREVIEW_CHARACTERS = 100;
+const DEFAULT_PREVIEW_CHARACTERS = 100;
 
 /** Up to this size a payload is measured on the event loop (about 1 ms at most). Bytes. */
 const INLINE_BYTES = 6 * 1024;

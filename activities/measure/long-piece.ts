@@ -7,7 +7,7 @@ import { LONGEST_TOKEN, extendHash, findToken, longestFrom, rangeHash, type Voca
  * Pieces are merged in parts of this many bytes, which is exact for pieces up to that size; at each border between parts
  * of a longer one the count may be a token or two too high.
  */
-export const PART_BYTES = 64 * 1024;
+const PART_BYTES = 64 * 1024;
 
 const NO_RANK = -1;
 

@@ -6,7 +6,7 @@ import { Tinypool } from 'tinypool';
 import { siblingModule } from '../threads/module-url.ts';
 import { adoptVocabulary, vocabularyIfLoaded, type Vocabulary } from './vocabulary.ts';
 import type { AnalysisInput } from './analyze.ts';
-import type { AnalyzeAnswer, AnalyzeTask, CountTask, HashChunk, HashTask } from './thread.ts';
+import type * as thread from './thread.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 const IDLE_TIMEOUT_MS = 60_000;
@@ -23,33 +23,26 @@ export function loadSharedVocabulary(): Promise<Vocabulary> {
 }
 
 /** Analyses a payload in a thread; `input.head` is copied. */
-export async function analyzeInThread(input: AnalysisInput, hash: boolean): Promise<AnalyzeAnswer> {
+export async function analyzeInThread(input: AnalysisInput, hash: boolean): Promise<thread.AnalyzeAnswer> {
   const vocabulary = await loadSharedVocabulary();
-  const [head, tail] = [copyOf(input.head), copyOf(input.tail)];
-  const task: AnalyzeTask = { input: { ...input, head, tail }, vocabulary, hash };
-  // The thread's function of that name gives this type.
-  return (await threads().run(task, {
-    name: 'analyzePayload',
-    transferList: [head.buffer as ArrayBuffer, tail.buffer as ArrayBuffer],
-  })) as AnalyzeAnswer;
+  const head = copyOf(input.head);
+  const tail = copyOf(input.tail);
+  return run('analyzePayload', { input: { ...input, head, tail }, vocabulary, hash }, [head.buffer, tail.buffer]);
 }
 
 /** Counts a text in a thread. */
 export async function countInThread(bytes: Uint8Array, limit: number): Promise<{ tokens: number; exact: boolean }> {
-  const task: CountTask = { bytes, limit, vocabulary: await loadSharedVocabulary() };
-  // The thread's function of that name gives this type.
-  return (await threads().run(task, { name: 'countText' })) as { tokens: number; exact: boolean };
+  return run('countText', { bytes, limit, vocabulary: await loadSharedVocabulary() });
 }
 
 /** Hashes a payload of any size in a thread, copying a chunk at a time into shared memory: no block above a millisecond. */
 export async function hashInThread(payload: Uint8Array): Promise<string> {
   const { port1, port2 } = new MessageChannel();
   const buffers = [0, 1].map(() => new Uint8Array(new SharedArrayBuffer(CHUNK_BYTES)));
-  const task: HashTask = { port: port2, buffers };
-  const digest = threads().run(task, { name: 'hashChunks', transferList: [port2] });
+  const digest = run('hashChunks', { port: port2, buffers }, [port2]);
   sendChunks(payload, port1, buffers);
   try {
-    return (await digest) as string; // as above
+    return await digest;
   } finally {
     port1.close();
   }
@@ -61,6 +54,18 @@ export async function closeThreads(): Promise<void> {
   pool = undefined;
   sharing = undefined;
   await closing?.destroy();
+}
+
+type ThreadModule = typeof thread;
+
+/** Runs a function of the thread's module in a thread. */
+async function run<Name extends keyof ThreadModule>(
+  name: Name,
+  task: Parameters<ThreadModule[Name]>[0],
+  transferList: (ArrayBuffer | MessagePort)[] = [],
+): Promise<Awaited<ReturnType<ThreadModule[Name]>>> {
+  // The pool calls that very function, and its answer is cloned.
+  return (await threads().run(task, { name, transferList })) as Awaited<ReturnType<ThreadModule[Name]>>;
 }
 
 function threads(): Tinypool {
@@ -76,8 +81,7 @@ function threads(): Tinypool {
 
 async function startSharing(): Promise<Vocabulary> {
   try {
-    // The thread's function of that name gives this type.
-    const shared = (await threads().run(undefined, { name: 'shareVocabulary' })) as Vocabulary;
+    const shared = await run('shareVocabulary', undefined);
     adoptVocabulary(shared);
     return vocabularyIfLoaded() ?? shared;
   } catch (error) {
@@ -96,7 +100,7 @@ function sendChunks(payload: Uint8Array, port: MessagePort, buffers: readonly Ui
     buffers[buffer]?.set(chunk);
     sent += chunk.length;
     ended = chunk.length === 0;
-    const message: HashChunk = { buffer, length: chunk.length };
+    const message: thread.HashChunk = { buffer, length: chunk.length };
     port.postMessage(message);
   };
   port.on('message', send);
@@ -104,6 +108,6 @@ function sendChunks(payload: Uint8Array, port: MessagePort, buffers: readonly Ui
 }
 
 /** A copy with an array buffer of its own; a Buffer's `slice` would share its pool's. */
-function copyOf(bytes: Uint8Array): Uint8Array {
+function copyOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes);
 }

@@ -6,7 +6,7 @@ import { countUpTo, estimateTokens } from './count.ts';
 import { adoptVocabulary, vocabulary, type Vocabulary } from './vocabulary.ts';
 
 /** A payload to analyse, with the vocabulary in shared memory. */
-export interface AnalyzeTask {
+interface AnalyzeTask {
   readonly input: AnalysisInput;
   readonly vocabulary: Vocabulary;
   /** Whether `input.head` is the whole payload and is to be hashed. */
@@ -20,14 +20,14 @@ export interface AnalyzeAnswer {
 }
 
 /** A text to count. */
-export interface CountTask {
+interface CountTask {
   readonly bytes: Uint8Array;
   readonly limit: number;
   readonly vocabulary: Vocabulary;
 }
 
 /** Chunks to hash: they come through `port`, each in one of two buffers of shared memory. */
-export interface HashTask {
+interface HashTask {
   readonly port: MessagePort;
   readonly buffers: readonly Uint8Array[];
 }
