@@ -1,6 +1,5 @@
-// The one table of timeouts and retry policies. Temporal owns retries; no SDK below it retries. Source: D16.
-import { NON_RETRYABLE_TYPES } from './errors.ts';
-
+// The one table of timeouts and retry policies. Temporal owns retries; no SDK below it retries. Which errors are final is said
+// by each failure itself: a list of types here would stand in every scheduled event of a history. Source: D16.
 /** Timeouts and retries of one Activity, in the form that `ActivityOptions` takes; times in milliseconds. */
 export interface ActivitySettings {
   readonly startToCloseTimeout: number;
@@ -10,7 +9,6 @@ export interface ActivitySettings {
     readonly backoffCoefficient: number;
     readonly maximumInterval: number;
     readonly maximumAttempts: number;
-    readonly nonRetryableErrorTypes: string[];
   };
 }
 
@@ -36,7 +34,6 @@ function settings(startToCloseTimeout: number, attempts: number, maximumInterval
       backoffCoefficient: 2,
       maximumInterval,
       maximumAttempts: attempts,
-      nonRetryableErrorTypes: [...NON_RETRYABLE_TYPES],
     },
   };
 }

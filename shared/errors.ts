@@ -110,11 +110,6 @@ export class LongshoreError extends Error {
   }
 }
 
-/** The types Temporal must not retry, for retry policies. */
-export const NON_RETRYABLE_TYPES: readonly ErrorType[] = (Object.keys(ERROR_KINDS) as ErrorType[]).filter(
-  (type) => !ERROR_KINDS[type].retryable,
-);
-
 /** What happened and its mend as one text, for models and people. */
 export function sentencesOf({ message, mend }: Pick<ErrorRecord, 'message' | 'mend'>): string {
   const first = message.replace(/[.\s]+$/, '');

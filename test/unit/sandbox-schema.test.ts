@@ -139,7 +139,8 @@ test.each([
     JSON.stringify(Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, { [`x${i}`]: i }]))),
   ],
   ['a string of 5 MB', JSON.stringify({ s: '\\"é'.repeat(1_000_000) })],
-  ['a key of 1 MB', JSON.stringify({ ['k'.repeat(1_000_000)]: 1 })],
+  ['a key of 20 MB', JSON.stringify({ ['k'.repeat(20_000_000)]: 1 })],
+  ['a number of 20 MB', '1'.repeat(20_000_000)],
   ['40 keys of mixed kinds at each of 3 levels', JSON.stringify(nested(3))],
 ])('the description stays below a small limit: %s', async (_, json) => {
   await files.add('/sandbox/hard.json', json, 'application/json');

@@ -27,7 +27,7 @@ export type KeeperReport = { readonly type: 'claimed' } | { readonly type: 'fail
 /** How long nobody may be attached before the server stops: at first, and once somebody was, in milliseconds. */
 const IDLE_MS = 1_000;
 /** How long a failed keeper stays to tell why, in milliseconds. */
-const FAILED_LINGER_MS = 1_500;
+const FAILED_LINGER_MS = 500;
 const START_TIMEOUT_MS = 25_000;
 const PORT_TRIES = 4;
 /** Below this the server would start and then fail in silence. A new database takes some 4 MB. */
