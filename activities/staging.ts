@@ -14,7 +14,7 @@ import {
   type Measurement,
   type ResultFacts,
 } from '../shared/facts.ts';
-import type { FileStore } from '../shared/file-store.ts';
+import type { BlobRef, FileStore } from '../shared/file-store.ts';
 import { INLINE_BYTES } from '../shared/placement.ts';
 
 /** Facts without what only the attempt knows. */
@@ -42,13 +42,16 @@ export interface StagingInput {
 export async function stageResult(input: StagingInput): Promise<StagedFacts> {
   const { call, payload } = input;
   const bytes = input.redact(payload.main.bytes);
+  // What is this large is staged whatever the measurement says, so that both go on at once.
+  const written = bytes.length > INLINE_BYTES ? writeBlob(input.store, bytes) : null;
+  written?.catch(() => {});
   const measurement = await measure(bytes, payload.main.mediaType, {
     exactUpToTokens: 2 * call.perResultTokens,
     previewCharacters: call.previewCharacters,
   });
   try {
     const blocks = await stageBlocks(input);
-    return await settleFacts(input, { bytes, measurement, blocks });
+    return await settleFacts(input, { bytes, measurement, blocks, written });
   } catch (error) {
     if (!(error instanceof LongshoreError) || !isStoreError(error)) throw error;
     return unsavedFacts(input, { bytes, measurement, error });
@@ -59,6 +62,8 @@ interface Measured {
   readonly bytes: Uint8Array;
   readonly measurement: Measurement;
   readonly blocks: readonly BlockFacts[];
+  /** The write already under way, for large payloads. */
+  readonly written: Promise<BlobRef> | null;
 }
 
 async function settleFacts(input: StagingInput, measured: Measured): Promise<StagedFacts> {
@@ -73,12 +78,12 @@ async function settleFacts(input: StagingInput, measured: Measured): Promise<Sta
   if (bytes.length < POINTER_LEAST_BYTES && blocks.length === 0) {
     return { ...facts, pointerTokens: tokens, inlineText: text };
   }
-  return stageIfLarger(input, { bytes, measurement, blocks }, { facts, text });
+  return stageIfLarger(input, measured, { facts, text });
 }
 
 async function stageIfLarger(
   input: StagingInput,
-  { bytes, measurement, blocks }: Measured,
+  { bytes, measurement, blocks, written }: Measured,
   { facts, text }: { readonly facts: Omit<StagedFacts, 'pointerTokens'>; readonly text: string },
 ): Promise<StagedFacts> {
   const { call, store } = input;
@@ -88,7 +93,7 @@ async function stageIfLarger(
   if (facts.tokens <= pointer.tokens) return { ...facts, pointerTokens: pointer.tokens, inlineText: text };
   const { sha256, mediaType } = measurement;
   const file: FileFacts = { path, sha256, bytes: bytes.length, mediaType };
-  await writeBlob(store, bytes, { sha256, bytes: bytes.length });
+  await (written ?? writeBlob(store, bytes, { sha256, bytes: bytes.length }));
   const inlineBlob = await stageInlineText(store, bytes, text);
   return {
     ...facts,
@@ -114,7 +119,7 @@ async function stageInlineText(
 
 async function contextPointer(
   input: StagingInput,
-  { bytes, measurement, blocks, path }: Measured & { readonly path: string },
+  { bytes, measurement, blocks, path }: Omit<Measured, 'written'> & { readonly path: string },
 ): Promise<{ readonly text: string; readonly tokens: number }> {
   const { call, payload } = input;
   if (payload.isError && payload.main.isText) {

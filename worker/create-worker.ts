@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import type { LocalServer } from '../activities/mcp/local.ts';
+import { warmUpMeasure } from '../activities/measure.ts';
 import type { LongshoreConfig } from '../shared/config.ts';
 import type { McpConfig } from '../shared/mcp-config.ts';
 import type { Home } from './home.ts';
@@ -33,7 +34,7 @@ export interface RunningWorker {
 
 /** Starts a Worker for Longshore's Workflows and Activities. */
 export async function startWorker(options: StartWorkerOptions): Promise<RunningWorker> {
-  const { connection, namespace, taskQueue, home, mcp, config, env, log, configFolder } = options;
+  const { namespace, home, mcp, config, env, log, configFolder } = options;
   const plugin = new LongshorePlugin({
     store: { folder: home.storeFolder, namespace },
     mcp,
@@ -45,7 +46,22 @@ export async function startWorker(options: StartWorkerOptions): Promise<RunningW
     ...(config.prices && { prices: config.prices }),
     ...(configFolder !== undefined && { configFolder }),
   });
-  const worker = await Worker.create({
+  const [worker] = await Promise.all([createWorker(options, plugin), warmUpMeasure()]);
+  const run = worker.run();
+  return {
+    run,
+    async shutdown() {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await run;
+    },
+  };
+}
+
+function createWorker(
+  { connection, namespace, taskQueue }: StartWorkerOptions,
+  plugin: LongshorePlugin,
+): Promise<Worker> {
+  return Worker.create({
     connection,
     namespace,
     taskQueue,
@@ -56,14 +72,6 @@ export async function startWorker(options: StartWorkerOptions): Promise<RunningW
     shutdownForceTime: '15s',
     ...workflowSource(),
   });
-  const run = worker.run();
-  return {
-    run,
-    async shutdown() {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await run;
-    },
-  };
 }
 
 /** The prebuilt bundle where the package has one, else the Workflows' source. */

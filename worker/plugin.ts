@@ -5,6 +5,7 @@ import { createActivities } from '../activities/index.ts';
 import type { LocalServer } from '../activities/mcp/local.ts';
 import { createMcpPool, type McpPool } from '../activities/mcp/pool.ts';
 import { createAskModel } from '../activities/model/ask.ts';
+import { warmUpMeasure } from '../activities/measure.ts';
 import { createLocalStore } from '../activities/store/local.ts';
 import type { LongshoreConfig } from '../shared/config.ts';
 import { LongshoreError } from '../shared/errors.ts';
@@ -84,6 +85,7 @@ export class LongshorePlugin extends SimplePlugin {
 
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     try {
+      await warmUpMeasure();
       await super.runWorker(worker, next);
     } finally {
       await this.pool.close();

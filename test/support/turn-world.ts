@@ -6,7 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
-import { bundleWorkflowCode, NativeConnection, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  bundleWorkflowCode,
+  makeTelemetryFilterString,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import { createLocalStore } from '../../activities/store/local.ts';
 import type { TurnView } from '../../client/turn-view.ts';
 import { readTurn, startTurn, type StartTurnOptions } from '../../client/turns.ts';
@@ -219,5 +226,6 @@ let installed = false;
 export function quietRuntime(): void {
   if (installed) return;
   installed = true;
-  Runtime.install({ logger: quiet, shutdownSignals: [] });
+  const telemetryOptions = { logging: { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) } };
+  Runtime.install({ logger: quiet, shutdownSignals: [], telemetryOptions });
 }

@@ -28,7 +28,7 @@ export interface NamedServer {
 
 /** Temporal's own default, when a profile or a namespace is named but no address. Source: Temporal's CLI reference. */
 const DEFAULT_ADDRESS = 'localhost:7233';
-const CONNECT_TIMEOUT_MS = 8_000;
+const CONNECT_TIMEOUT_MS = 6_000;
 
 /** How to connect. */
 export interface ConnectOptions extends AttachOptions {
