@@ -6,6 +6,7 @@ import type { LocalServer } from '../activities/mcp/local.ts';
 import { createMcpPool, type McpPool } from '../activities/mcp/pool.ts';
 import { createAskModel } from '../activities/model/ask.ts';
 import { warmUpMeasure } from '../activities/measure.ts';
+import { closeSandbox } from '../activities/sandbox/server.ts';
 import { createLocalStore } from '../activities/store/local.ts';
 import type { LongshoreConfig } from '../shared/config.ts';
 import { LongshoreError } from '../shared/errors.ts';
@@ -88,7 +89,7 @@ export class LongshorePlugin extends SimplePlugin {
       await warmUpMeasure();
       await super.runWorker(worker, next);
     } finally {
-      await this.pool.close();
+      await Promise.all([this.pool.close(), closeSandbox()]);
     }
   }
 }
