@@ -173,8 +173,8 @@ function leaveOnSecondInterrupt(
       }
       if (count < 2) return;
       output.note(`Left running: turn ${turn.workflowId}. It goes on when a Worker runs again:`);
-      output.note(`  longshore worker --task-queue ${turn.taskQueue}${mcpFile}`);
-      output.note(`  longshore turns show ${turn.workflowId}`);
+      output.note(`  ${ownCommand()} worker --task-queue ${turn.taskQueue}${mcpFile}`);
+      output.note(`  ${ownCommand()} turns show ${turn.workflowId}`);
       turn.watching.abort();
       reject(new Interrupted());
     };
@@ -204,8 +204,13 @@ function linksOf(server: TemporalServer, workflowId: string, runId: string): Par
   const path = `namespaces/${server.namespace}/workflows/${workflowId}/${runId}/history`;
   return {
     uiUrl: ui === undefined ? null : `${ui.replace(/\/$/, '')}/${path}`,
-    command: `longshore turns show ${workflowId}`,
+    command: `${ownCommand()} turns show ${workflowId}`,
   };
+}
+
+/** How this command line is called: from the package by its name, from a checkout by npm. */
+function ownCommand(): string {
+  return import.meta.url.endsWith('.ts') ? 'npm run longshore --' : 'longshore';
 }
 
 async function readMessage(options: RunOptions, { cwd }: CommandContext): Promise<UserMessage | null> {

@@ -32,12 +32,18 @@ function preloadNotes(servers: readonly WrittenServer[]): readonly SpecNote[] {
 function approvalNotes(servers: readonly WrittenServer[]): readonly SpecNote[] {
   return servers.flatMap((server, index) => {
     const selectors = server.require_approval_for_tools ?? DEFAULT_APPROVAL_SELECTORS;
-    if (selectors.length === 0) return [];
+    if (selectors.length === 0 || gatesNothing(server, selectors)) return [];
     const message =
       `Approvals are not answered in this version: calls to tools of \`${server.name}\` that match ` +
       `${selectors.join(', ')} are denied. List here only what is to be denied; [] lets all run.`;
     return [note(`mcp_servers.${index}.require_approval_for_tools`, message)];
   });
+}
+
+/** Where only reading tools exist, selectors for writes have nothing to gate. */
+function gatesNothing(server: WrittenServer, selectors: readonly string[]): boolean {
+  const onlyReads = server.enable_tools?.length === 1 && server.enable_tools[0] === '@read-only';
+  return onlyReads && selectors.every((selector) => selector === '@write' || selector === '@destructive');
 }
 
 function serverNotes(server: WrittenServer, index: number): readonly SpecNote[] {
