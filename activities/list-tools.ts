@@ -74,8 +74,9 @@ async function offerOf(spec: SpecServer, dependencies: ActivityDependencies, sig
     const tools = listing.tools
       .map((tool) => select(spec.name, tool, settings.honoursIdempotencyKeys))
       .filter((tool) => isEnabled(spec, tool.tool, tool.tags));
-    const description = settings.description ?? listing.instructions ?? listing.title;
-    const { problems } = listing;
+    const told = settings.description ?? listing.instructions ?? listing.title;
+    const description = told === undefined ? undefined : dependencies.redact(told);
+    const problems = listing.problems.map(({ tool, problem }) => ({ tool, problem: dependencies.redact(problem) }));
     return { server: { ...known, toolCount: tools.length, problems, ...(description && { description }) }, tools };
   } catch (error) {
     if (signal.aborted || (error instanceof LongshoreError && error.exitCode === 2)) throw error;

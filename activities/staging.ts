@@ -144,10 +144,15 @@ async function stageBlocks({ store, call, payload, redact }: StagingInput): Prom
       mediaType,
       block: number,
       kind,
-      ...(label !== undefined && { label }),
+      ...(label !== undefined && { label: redactText(label, redact) }),
     });
   }
   return blocks;
+}
+
+/** Names and addresses of blocks stand in context and history as payloads do. */
+function redactText(text: string, redact: StagingInput['redact']): string {
+  return Buffer.from(redact(Buffer.from(text))).toString('utf8');
 }
 
 /** Content-addressed writes may be repeated at will; only the store's own errors are. */
