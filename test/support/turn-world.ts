@@ -32,6 +32,8 @@ export interface WorldOptions {
   readonly script?: ScriptedModel;
   readonly plugin?: Partial<LongshorePluginOptions>;
   readonly worker?: Partial<WorkerOptions>;
+  /** Added to the plugin's environment. */
+  readonly extraEnv?: Readonly<Record<string, string>>;
   /** @default the dev server of the test run */
   readonly address?: string;
   /** Name of the Workers and the client in histories. @default the SDK's own */
@@ -94,6 +96,9 @@ export interface World {
   close(): Promise<void>;
 }
 
+/** The model's key in every world. */
+export const MODEL_KEY = 'test-key-0123456789';
+
 let bundle: Promise<{ readonly code: string }> | undefined;
 
 /** Longshore's Workflows as one bundle, made once a process. */
@@ -116,7 +121,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     return script(request, scripts.has(request.model) ? earlier.length : call);
   });
   const store = createLocalStore({ folder: join(folder, 'store'), namespace: 'default' });
-  const env = { ...process.env, OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'test-key-0123456789' };
+  const env = { ...process.env, OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: MODEL_KEY, ...options.extraEnv };
   const named = options.identity === undefined ? {} : { identity: options.identity };
   const connection = await Connection.connect({ address });
   const client = new Client({ connection, ...named });
