@@ -1,7 +1,7 @@
 // How a command's failure is told: `error: TYPE: message` and the mend, or the same as a document; and the exit code.
 import { CommanderError } from 'commander';
 
-import { LongshoreError, messageOf } from '../shared/errors.ts';
+import { type ErrorRecord, LongshoreError, messageOf } from '../shared/errors.ts';
 import { EXIT_INTERRUPTED, Interrupted } from './interrupts.ts';
 import type { Output } from './output.ts';
 
@@ -19,12 +19,14 @@ export function tellFailure(thrown: unknown, output: Output, isDebug: boolean): 
   const error = asLongshoreError(thrown);
   const { type, message, mend } = error.toRecord();
   if (output.isJson) output.json({ error: { type, message, mend } });
-  else {
-    output.note(`error: ${type}: ${message.replaceAll(/\s*\n\s*/g, ' ')}`);
-    if (mend !== '') output.note(mend);
-  }
+  else for (const line of errorLines({ type, message, mend })) output.note(line);
   if (isDebug) output.note(stackOf(thrown));
   return error.exitCode;
+}
+
+/** The form of an error for people: one line of type and message, then the mend. */
+export function errorLines({ type, message, mend }: ErrorRecord): readonly string[] {
+  return [`error: ${type}: ${message.replaceAll(/\s*\n\s*/g, ' ')}`, ...(mend === '' ? [] : [mend])];
 }
 
 /** Any failure as an error of the catalogue. */

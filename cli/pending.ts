@@ -1,5 +1,6 @@
 // Tells of Activities that failed and will be tried again: history says nothing of them until they end.
 import type { Client } from '@temporalio/client';
+import { MODEL_UNREACHABLE_ATTEMPTS } from '../shared/activity-options.ts';
 
 const POLL_MS = 1_000;
 
@@ -14,10 +15,10 @@ export function watchPending(client: Client, workflowId: string, tell: (text: st
       const key = `${pending.activityId}:${attempt}`;
       if (attempt < 2 || !message || told.has(key)) continue;
       told.add(key);
+      const isUnreachable = pending.lastFailure?.applicationFailureInfo?.type === 'ModelUnreachable';
+      const most = isUnreachable ? MODEL_UNREACHABLE_ATTEMPTS : pending.maximumAttempts || 'any number';
       const name = (pending.activityType?.name ?? 'Activity').replace('longshore', '');
-      tell(
-        `${name} failed and is tried again (attempt ${attempt} of ${pending.maximumAttempts || 'any number'}): ${message}`,
-      );
+      tell(`${name} failed and is tried again (attempt ${attempt} of ${most}): ${message}`);
     }
   };
   let running = false;

@@ -1,24 +1,53 @@
-// What `run` can know before it starts anything: servers that nobody configured, commands that do not exist.
+// What `run` can know before the turn: servers that nobody configured; and, where it brings up the Worker itself, commands
+// that do not exist and variables that are not set. Another Worker has an environment of its own.
 import { access, constants } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import type { LocalServer } from '../activities/mcp/local.ts';
 import type { AgentSpec } from '../shared/agent-spec.ts';
 import { LongshoreError } from '../shared/errors.ts';
+import type { McpServerConfig } from '../shared/mcp-config.ts';
 import { expandVariables } from '../shared/mcp-config-schema.ts';
 import type { Project } from './project.ts';
 
-/** Checks the spec against the configuration of this project. Raises `McpServerUnknown`, `McpCommandNotFound`. */
-export async function checkServers(spec: AgentSpec, project: Project, env: NodeJS.ProcessEnv): Promise<void> {
-  const { mcp, configFolder } = project.mcp;
+/** Checks that every server of the spec is configured in this project. Raises `McpServerUnknown`. */
+export function checkServers(spec: AgentSpec, project: Project): void {
+  const { mcp } = project.mcp;
   // `checkConfig` has proved that these came from `defineLocalServer`.
   const local = (project.config.localServers ?? []) as readonly LocalServer[];
   const configured = [...Object.keys(mcp.servers), ...local.map((server) => server.name)];
   for (const { name } of spec.mcp_servers) {
     if (!configured.includes(name)) throw unknownServer(name, configured, mcp.source);
-    const server = mcp.servers[name];
-    if (server?.type === 'stdio')
-      await checkCommand(name, server.command, { env, folder: resolve(configFolder, server.cwd ?? '.') });
   }
+}
+
+/**
+ * Checks that a Worker of this environment can start or reach every server of the spec.
+ * Raises `EnvironmentMissing`, `McpCommandNotFound`.
+ */
+export async function checkLaunch(spec: AgentSpec, project: Project, env: NodeJS.ProcessEnv): Promise<void> {
+  const { mcp, configFolder } = project.mcp;
+  for (const { name } of spec.mcp_servers) {
+    const server = mcp.servers[name];
+    if (server === undefined) continue;
+    checkVariables(name, server, env);
+    if (server.type === 'http') continue;
+    await checkCommand(name, server.command, { env, folder: resolve(configFolder, server.cwd ?? '.') });
+  }
+}
+
+function checkVariables(name: string, server: McpServerConfig, env: NodeJS.ProcessEnv): void {
+  const texts =
+    server.type === 'http'
+      ? [server.url, ...Object.values(server.headers)]
+      : [server.command, ...server.args, ...Object.values(server.env), server.cwd ?? ''];
+  const expanded = texts.map((text) => expandVariables(text, env));
+  const missing = [...new Set(expanded.flatMap((one) => ('missing' in one ? one.missing : [])))];
+  if (missing.length === 0) return;
+  throw new LongshoreError(
+    'EnvironmentMissing',
+    `MCP server \`${name}\` is configured with variables that are not set: ${missing.join(', ')}`,
+    `Set ${missing.join(' and ')} in the environment, or take it out of the MCP configuration.`,
+  );
 }
 
 function unknownServer(name: string, configured: readonly string[], source: string): LongshoreError {
@@ -36,7 +65,6 @@ async function checkCommand(
   { env, folder }: { readonly env: NodeJS.ProcessEnv; readonly folder: string },
 ): Promise<void> {
   const expanded = expandVariables(command, env);
-  // A missing variable is told by the Worker, by its name.
   if (!('text' in expanded)) return;
   const candidates = candidatesOf(expanded.text, env, folder);
   for (const candidate of candidates) {

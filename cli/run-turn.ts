@@ -1,30 +1,28 @@
 // `longshore run`: one turn to its end, with what it needs brought up and put away again.
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { text as readStream } from 'node:stream/consumers';
 import type { Client } from '@temporalio/client';
-import { cancelTurn, describeTurn, startTurn, watchTurn } from '../client/turns.ts';
-import { LongshoreError, messageOf } from '../shared/errors.ts';
+import { cancelTurn, describeTurn, requireQuestion, startTurn, watchTurn } from '../client/turns.ts';
+import type { TurnView } from '../client/turn-view.ts';
+import { messageOf } from '../shared/errors.ts';
 import type { UserMessage } from '../shared/messages.ts';
-import { requireUserMessage } from '../shared/user-message.ts';
 import type { TemporalServer } from '../worker/dev-server.ts';
 import { chooseWorker, hasPollers } from './choose-worker.ts';
 import { connectClient } from './connect-client.ts';
+import { errorLines } from './failure.ts';
 import { hostWorker } from './host-worker.ts';
 import { EXIT_INTERRUPTED, Interrupted } from './interrupts.ts';
 import { loadSpec, type LoadedSpec } from './load-spec.ts';
+import type { Output } from './output.ts';
 import { watchPending } from './pending.ts';
-import { checkServers } from './preflight.ts';
+import { checkLaunch, checkServers } from './preflight.ts';
 import { progressPrinter, summaryLines } from './progress.ts';
 import { connectProject, openProject, type Project } from './project.ts';
 import type { CommandContext } from './command.ts';
 import { openStore } from './store.ts';
+import { type MessageOptions, readMessage } from './user-input.ts';
 
 /** What the command line says. */
-export interface RunOptions {
-  readonly message?: string;
-  readonly messageFile?: string;
+export interface RunOptions extends MessageOptions {
   readonly mcp?: string;
   readonly continue?: string;
   readonly session?: string;
@@ -64,9 +62,10 @@ export async function runTurn(file: string, options: RunOptions, context: Comman
   try {
     const loaded = await loadSpec(file, context.cwd);
     for (const { path, message } of loaded.notes) context.output.note(`note: ${path}: ${message}`);
-    const message = await readMessage(options, context);
+    const message = await readMessage(options, context.cwd);
+    requireQuestion(loaded.spec, message);
     const project = await openProject(context, { mcp: options.mcp, spec: file, taskQueue: options.taskQueue });
-    if (options.worker && !options.detach) await checkServers(loaded.spec, project, context.env);
+    if (options.worker && !options.detach) checkServers(loaded.spec, project);
     const server = await connectProject(project, 'run', context);
     try {
       return await withServer({ context, options, project, loaded, message, interruption }, server, stopped);
@@ -90,6 +89,7 @@ async function withServer(run: Run, server: TemporalServer, stopped: Promise<nev
     }
     const { home, config, mcp } = project;
     const { env, output } = context;
+    if (choice.startOwn) await checkLaunch(run.loaded.spec, project, env);
     // Attempts that failed are told by `watchPending`; the log file has the rest.
     const note = (line: string): void => (line.includes(' ERROR ') ? output.note(line) : undefined);
     const hosting = { server, home, taskQueue: choice.taskQueue, config, mcp, env, note };
@@ -141,15 +141,19 @@ async function toItsEnd(
     output.endLive();
     const view = await describeTurn(client, record, openStore(project.home, context.env, project.config));
     if (output.isJson) output.json(view);
-    else
-      for (const line of summaryLines(view, output.paint, linksOf(place.server, workflowId, view.runId)))
-        output.line(line);
+    else tellEnd(view, output, linksOf(place.server, workflowId, view.runId));
     if (interruption.count > 0) return EXIT_INTERRUPTED;
     return view.status === 'completed' ? 0 : 1;
   } finally {
     pending.stop();
     output.endLive();
   }
+}
+
+/** The summary, and what made the turn fail in the one form of all errors. */
+function tellEnd(view: TurnView, output: Output, links: Parameters<typeof summaryLines>[2]): void {
+  for (const line of summaryLines({ ...view, error: null }, output.paint, links)) output.line(line);
+  if (view.error && view.status !== 'cancelled') for (const line of errorLines(view.error)) output.note(line);
 }
 
 /** The first Ctrl-C asks the turn to cancel and waits for it; the second leaves it running. */
@@ -211,29 +215,4 @@ function linksOf(server: TemporalServer, workflowId: string, runId: string): Par
 /** How this command line is called: from the package by its name, from a checkout by npm. */
 function ownCommand(): string {
   return import.meta.url.endsWith('.ts') ? 'npm run longshore --' : 'longshore';
-}
-
-async function readMessage(options: RunOptions, { cwd }: CommandContext): Promise<UserMessage | null> {
-  const { message, messageFile } = options;
-  if (message !== undefined && messageFile !== undefined) {
-    throw new LongshoreError('UsageInvalid', '--message and --message-file are both given', 'Give one of them.');
-  }
-  if (message !== undefined) return requireUserMessage({ type: 'user.message', content: message });
-  if (messageFile === undefined) return null;
-  return requireUserMessage({ type: 'user.message', content: await readMessageFile(messageFile, cwd) });
-}
-
-async function readMessageFile(file: string, cwd: string): Promise<string> {
-  if (file === '-') return readStream(process.stdin);
-  const path = resolve(cwd, file);
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new LongshoreError(
-      'UsageInvalid',
-      `The message file ${path} cannot be read: ${messageOf(error)}`,
-      'Give the path of a text file, or - for standard input.',
-      { cause: error },
-    );
-  }
 }

@@ -30,16 +30,20 @@ export interface StartTurnOptions {
   readonly taskQueue?: string;
 }
 
+/** Raises `MessageEmpty` where there is nothing to answer: no message, and none in the spec. */
+export function requireQuestion(spec: AgentSpec, message: UserMessage | null | undefined): void {
+  if (message || spec.messages.length > 0) return;
+  throw new LongshoreError(
+    'MessageEmpty',
+    'There is nothing to answer: no message is given and the spec has none',
+    'Give one with --message, or seed `messages` in the spec.',
+  );
+}
+
 /** A turn's input, with what it continues looked up. Raises `TurnNotFound`, `TurnRunning`, `TurnNotContinuable`. */
 export async function turnInput(client: Client, options: StartTurnOptions): Promise<AgentTurnInput> {
   const { spec, message, session } = options;
-  if (!message && spec.messages.length === 0) {
-    throw new LongshoreError(
-      'MessageEmpty',
-      'There is nothing to answer: no message is given and the spec has none',
-      'Give one with --message, or seed `messages` in the spec.',
-    );
-  }
+  requireQuestion(spec, message);
   const searchAttributes = await hasSearchAttributes(client);
   const continueFrom = options.continueFrom === undefined ? null : await lookUpEnd(client, options.continueFrom);
   return {
