@@ -1,7 +1,7 @@
 // What every Activity of ours does around its work: heartbeats on a timer, cancellation, errors as Temporal wants them.
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { HEARTBEAT_TIMEOUT_MS } from '../shared/activity-options.ts';
+import { HEARTBEAT_INTERVAL_MS } from '../shared/activity-options.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
 
 /** The attempt under way. */
@@ -22,7 +22,8 @@ interface WithRetryAfter {
 }
 
 /**
- * Runs an Activity's work with heartbeats from its first moment, at half the heartbeat timeout.
+ * Runs an Activity's work with heartbeats on a timer, which starts before the work does. What is done sooner than the first
+ * one spares the server a request.
  * Errors of the catalogue become `ApplicationFailure`s with their type, mend and retryability; what is none of them is
  * `Internal` and is not retried. A cancelled attempt ends in a `CancelledFailure`.
  */
@@ -34,8 +35,7 @@ export async function runAttempt<T>(
   const { attempt: number, retryPolicy, activityId, workflowExecution } = context.info;
   const name = `${workflowExecution?.runId ?? 'none'}:${activityId}:${number}`;
   const isLast = number >= (retryPolicy?.maximumAttempts ?? Number.POSITIVE_INFINITY);
-  const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_TIMEOUT_MS / 2);
-  context.heartbeat();
+  const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_INTERVAL_MS);
   try {
     return await work({ number, name, isLast, signal: context.cancellationSignal, startedMs: Date.now() });
   } catch (error) {

@@ -16,8 +16,11 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** A Worker that dies is noticed after this long; Activities heartbeat at half of it. Source: D19. */
+/** A Worker that dies is noticed after this long. Source: D19. */
 export const HEARTBEAT_TIMEOUT_MS = 10 * SECOND;
+
+/** Activities heartbeat this often: cancellation reaches them with a heartbeat's answer, so that it is the longest it takes. */
+export const HEARTBEAT_INTERVAL_MS = SECOND;
 
 /** Connections refused end a model call after this many attempts (about 15 s): a wrong address does not mend itself. */
 export const MODEL_UNREACHABLE_ATTEMPTS = 5;

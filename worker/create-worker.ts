@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import type { LocalServer } from '../activities/mcp/local.ts';
 import { warmUpMeasure } from '../activities/measure.ts';
+import { HEARTBEAT_INTERVAL_MS } from '../shared/activity-options.ts';
 import type { LongshoreConfig } from '../shared/config.ts';
 import type { McpConfig } from '../shared/mcp-config.ts';
 import type { Home } from './home.ts';
@@ -68,6 +69,9 @@ function createWorker(
     plugins: [plugin],
     // A Worker that died keeps its sticky queue: what waits there is taken back after this long.
     stickyQueueScheduleToStartTimeout: '1s',
+    // By default the SDK holds heartbeats back for 8 of our 10 s, and cancellations with them.
+    maxHeartbeatThrottleInterval: HEARTBEAT_INTERVAL_MS,
+    defaultHeartbeatThrottleInterval: HEARTBEAT_INTERVAL_MS,
     shutdownGraceTime: '2s',
     shutdownForceTime: '15s',
     ...workflowSource(),
