@@ -40,8 +40,15 @@ export async function chooseWorker(
   }
   if (!wish.worker) return { taskQueue, startOwn: false };
   if (staying.some((other) => other.worker?.fingerprint === fingerprint)) return { taskQueue, startOwn: false };
-  const isAlone = onQueue.every((other) => other.worker?.fingerprint === fingerprint);
-  return { taskQueue: isAlone ? taskQueue : `${taskQueue}-${fingerprint.slice(0, 8)}`, startOwn: true };
+  const isShared = await isQueueOf(fingerprint, taskQueue, server);
+  return { taskQueue: isShared ? taskQueue : `${taskQueue}-${fingerprint.slice(0, 8)}`, startOwn: true };
+}
+
+/** Announced first and looked at then: of two runs that come at once, at least one sees the other. */
+async function isQueueOf(fingerprint: string, taskQueue: string, { embedded }: TemporalServer): Promise<boolean> {
+  embedded?.announceWorker({ taskQueue, fingerprint });
+  const others = embedded ? await embedded.workers() : [];
+  return others.every(({ worker }) => worker?.taskQueue !== taskQueue || worker.fingerprint === fingerprint);
 }
 
 /** Whether Temporal knows of a Worker that polled lately; one that died is forgotten after some minutes. */
