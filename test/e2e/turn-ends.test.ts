@@ -60,12 +60,12 @@ function waitedMs(history: History): number {
     (event) => String(event.activityTaskStartedEventAttributes?.scheduledEventId) === String(scheduled?.eventId),
   );
   const ms = (event: typeof scheduled): number =>
-    Number(event?.eventTime?.seconds ?? 0) * 1_000 + Number(event?.eventTime?.nanos ?? 0) / 1e6;
+    Number(event?.eventTime?.seconds ?? 0) * 1_000 + (event?.eventTime?.nanos ?? 0) / 1e6;
   return ms(started) - ms(scheduled);
 }
 
 describe('a turn whose model', () => {
-  it.each([
+  it.each<readonly [string, ModelBehaviour, string, string]>([
     ['refuses the request', refusal(400, 'temperature must be below 2'), 'ModelRefused', 'temperature must be below 2'],
     ['does not know the key', refusal(401, 'Incorrect API key'), 'ModelUnauthorized', 'Incorrect API key'],
     [
@@ -82,13 +82,13 @@ describe('a turn whose model', () => {
     ],
     [
       'stops at its output limit',
-      { type: 'answer', answer: { text: 'And then', finishReason: 'length' } } as ModelBehaviour,
+      { type: 'answer', answer: { text: 'And then', finishReason: 'length' } },
       'ModelAnswerTruncated',
       'output limit',
     ],
     [
       'has its answer filtered',
-      { type: 'answer', answer: { text: '', finishReason: 'content_filter' } } as ModelBehaviour,
+      { type: 'answer', answer: { text: '', finishReason: 'content_filter' } },
       'ModelAnswerFiltered',
       'filtered',
     ],

@@ -10,7 +10,9 @@ import { createWorld, MODEL_KEY, type EndedTurn, type World } from '../support/t
 const o200k = getEncoding('o200k_base');
 const count = (text: string): number => o200k.encode(text, [], []).length;
 const SECRET = 'sk-harbour-5f2c9e7d1a';
-const LINES = Array.from({ length: 3_000 }, (_, line) => `Line ${line}: the "quoted" ship \\ number ${line}`).join('\n');
+const LINES = Array.from({ length: 3_000 }, (_, line) => `Line ${line}: the "quoted" ship \\ number ${line}`).join(
+  '\n',
+);
 const FIVE = { port: 'Bremen', berth: 7, pilot: 'Ada', draught: 9.5, cargo: ['grain', 'steel'] };
 const FILE_BODY = 'The body of the file that was asked for.\n'.repeat(20);
 

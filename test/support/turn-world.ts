@@ -135,7 +135,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       connection: native,
       namespace: 'default',
       taskQueue,
-      ...(own.workflowsPath === undefined && { workflowBundle: await workflowBundle() }),
+      ...(!own.workflowsPath && !own.workflowBundle && { workflowBundle: await workflowBundle() }),
       plugins: [plugin],
       stickyQueueScheduleToStartTimeout: '1s',
       ...named,

@@ -1,0 +1,220 @@
+// Every stored history replays with the code of today, offline; a tampered one and a changed rule do not.
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
+import type { temporal } from '@temporalio/proto';
+import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { CallModelInput, CallModelResult, CommitStepResult } from '../../shared/activities.ts';
+import type { ResultFacts } from '../../shared/facts.ts';
+import { replayTurn } from '../../testing/replay.ts';
+import { historyText } from '../support/turn-history.ts';
+import { quietRuntime } from '../support/turn-world.ts';
+
+const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+const workflowsPath = fileURLToPath(new URL('../support/own-workflows.ts', import.meta.url));
+const folder = fileURLToPath(new URL('../histories/', import.meta.url));
+const names = readdirSync(folder)
+  .filter((name) => name.endsWith('.json'))
+  .map((name) => name.replace('.json', ''));
+const read = (name: string): string => readFileSync(`${folder}/${name}.json`, 'utf8');
+const load = (name: string): History => historyFromJSON(JSON.parse(read(name)));
+
+let bundle: WorkflowBundle;
+beforeAll(async () => {
+  quietRuntime();
+  bundle = await bundleWorkflowCode({ workflowsPath, logger: quiet });
+});
+const replay = (history: History | string, workflowBundle = bundle): Promise<void> =>
+  replayTurn(history, { workflows: { workflowBundle } });
+
+type Payload = temporal.api.common.v1.IPayload;
+
+/** Changes the value of the first payload, which is JSON. */
+function change<T>(payloads: { readonly payloads?: Payload[] | null } | null | undefined, edit: (value: T) => T): void {
+  const payload = payloads?.payloads?.[0];
+  if (!payload) throw new Error('There is nothing to change');
+  const value = JSON.parse(Buffer.from(payload.data ?? []).toString('utf8')) as T;
+  payload.data = Buffer.from(JSON.stringify(edit(value)));
+}
+
+/** Changes the inputs or results of the nth Activity of a type. */
+function tamper<T>(
+  history: History,
+  { type, nth = 0, what }: { readonly type: string; readonly nth?: number; readonly what: 'input' | 'result' },
+  edit: (value: T) => T,
+): History {
+  const events = history.events ?? [];
+  const scheduled = events.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === type)[
+    nth
+  ];
+  if (what === 'input') change(scheduled?.activityTaskScheduledEventAttributes?.input, edit);
+  const completed = events.find(
+    (event) => String(event.activityTaskCompletedEventAttributes?.scheduledEventId) === String(scheduled?.eventId),
+  );
+  if (what === 'result') change(completed?.activityTaskCompletedEventAttributes?.result, edit);
+  return history;
+}
+
+const mismatch = expect.objectContaining({
+  type: 'DecisionMismatch',
+  message: expect.stringContaining('DecisionMismatch'),
+});
+
+describe('a stored history', () => {
+  it('[REPLAY-1] is there for every kind of turn', () => {
+    expect(names.sort()).toEqual([
+      'cancelled',
+      'continued',
+      'denied-and-faults',
+      'failed',
+      'images',
+      'inline',
+      'iteration-limit',
+      'main',
+    ]);
+  });
+
+  it.each(names)('[REPLAY-1] replays offline: %s', async (name) => {
+    await expect(replay(read(name))).resolves.toBeUndefined();
+  });
+
+  it.each(names)('[REPLAY-1] names no machine: %s', (name) => {
+    const text = `${read(name)}\n${historyText(load(name))}`;
+    expect(text).not.toMatch(/(^|[^\w.-])\/(home|root|tmp|work|Users|var|private)\//m);
+    expect(text).not.toMatch(/[A-Z]:\\\\/);
+    expect(text).toContain('recorder');
+  });
+
+  it('[REPLAY-1] holds placements of all rules, denials, faults and a refused read between them', () => {
+    const all = names.map((name) => historyText(load(name))).join('\n');
+    for (const rule of ['fits', 'per-result', 'per-step', 'exempt']) expect(all).toContain(`"rule":"${rule}"`);
+    for (const outcome of ['ok', 'error', 'denied', 'cancelled']) expect(all).toContain(`"outcome":"${outcome}"`);
+    expect(all).toContain('Refused: this is identical read');
+  });
+});
+
+describe('a tampered history', () => {
+  const largest = { type: 'longshoreCallTool', what: 'result' as const };
+
+  it('[REPLAY-2] with changed tokens, so that the decision flips, fails', async () => {
+    const history = tamper<ResultFacts>(load('main'), largest, (facts) => ({ ...facts, tokens: 10 }));
+    await expect(replay(history)).rejects.toEqual(mismatch);
+  });
+
+  it('[REPLAY-2] with tokens changed where the decision stays the same replays: facts alone decide', async () => {
+    const history = tamper<ResultFacts>(load('main'), largest, (facts) => ({ ...facts, tokens: facts.tokens + 1 }));
+    await expect(replay(history)).resolves.toBeUndefined();
+  });
+
+  it('[REPLAY-2] with a changed outcome fails', async () => {
+    const history = tamper<ResultFacts>(load('main'), largest, (facts) => ({ ...facts, outcome: 'error' }));
+    await expect(replay(history)).rejects.toEqual(mismatch);
+  });
+
+  it.each<readonly [string, (input: CallModelInput) => CallModelInput]>([
+    ['a changed placement', (input) => withFirst(input, { placement: 'inline', rule: 'fits' })],
+    ['a changed rule', (input) => withFirst(input, { rule: 'per-step' })],
+    ['a changed outcome', (input) => withFirst(input, { outcome: 'cancelled' })],
+    ['another call', (input) => withFirst(input, { callKey: 't1/0/9' })],
+    ['a result taken away', (input) => withResults(input, (results) => results.slice(1))],
+    ['results in another order', (input) => withResults(input, (results) => results.toReversed())],
+  ])('[REPLAY-3] with %s in the input of the next Activity fails', async (_what, edit) => {
+    const history = tamper<CallModelInput>(load('main'), { type: 'longshoreCallModel', nth: 1, what: 'input' }, edit);
+    await expect(replay(history)).rejects.toEqual(mismatch);
+  });
+
+  it('[REPLAY-3] with a changed decision in the commit at the end fails', async () => {
+    const where = { type: 'longshoreCommitStep', what: 'input' as const };
+    const history = tamper<CallModelInput>(load('iteration-limit'), where, (input) =>
+      withFirst(input, { rule: 'exempt' }),
+    );
+    await expect(replay(history)).rejects.toEqual(mismatch);
+  });
+
+  it.each(['0'.repeat(64), undefined])(
+    '[REPLAY-4] with another recorded digest (%s) fails',
+    async (decisionsDigest) => {
+      const model = tamper<CallModelResult>(
+        load('main'),
+        { type: 'longshoreCallModel', nth: 1, what: 'result' },
+        (result) => withDigest(result, decisionsDigest),
+      );
+      await expect(replay(model)).rejects.toEqual(mismatch);
+      const commit = tamper<CommitStepResult>(
+        load('iteration-limit'),
+        { type: 'longshoreCommitStep', what: 'result' },
+        (result) => withDigest(result, decisionsDigest),
+      );
+      await expect(replay(commit)).rejects.toEqual(mismatch);
+    },
+  );
+
+  it('[REPLAY-3] changed in both places, input and digest, still fails: the decision is computed anew', async () => {
+    const { digestOf } = await import('../../shared/digest.ts');
+    const { decisionsOf } = await import('../../shared/activities.ts');
+    let digest = '';
+    const history = tamper<CallModelInput>(
+      load('main'),
+      { type: 'longshoreCallModel', nth: 1, what: 'input' },
+      (input) => {
+        const changed = withFirst(input, { placement: 'inline', rule: 'fits' });
+        digest = changed.commit ? digestOf(decisionsOf(changed.commit)) : '';
+        return changed;
+      },
+    );
+    tamper<CallModelResult>(history, { type: 'longshoreCallModel', nth: 1, what: 'result' }, (result) =>
+      withDigest(result, digest),
+    );
+    await expect(replay(history)).rejects.toEqual(mismatch);
+  });
+
+  it('[REPLAY-5] in which the model asked for other calls fails as any nondeterminism does', async () => {
+    const history = tamper<CallModelResult>(load('main'), { type: 'longshoreCallModel', what: 'result' }, (result) => ({
+      ...result,
+      toolCalls: result.toolCalls.slice(0, 1),
+    }));
+    await expect(replay(history)).rejects.toThrow(/[Nn]ondeterminis/);
+  });
+});
+
+describe('changed code', () => {
+  it('[REPLAY-6] with another placement rule does not replay a history in silence', async () => {
+    const placement = fileURLToPath(new URL('../../shared/placement.ts', import.meta.url));
+    const variant = fileURLToPath(new URL('../support/placement-variant.ts', import.meta.url));
+    const changed = await bundleWorkflowCode({
+      workflowsPath,
+      logger: quiet,
+      webpackConfigHook: (config) => {
+        const known = config.resolve?.alias;
+        const alias = typeof known === 'object' && !Array.isArray(known) ? known : {};
+        return { ...config, resolve: { ...config.resolve, alias: { ...alias, [placement]: variant } } };
+      },
+    });
+    await expect(replay(load('main'), changed)).rejects.toEqual(mismatch);
+    // What it decides as before, it replays: the gate is the decision, not the code.
+    await replay(load('iteration-limit'), changed);
+  });
+});
+
+type Committed = NonNullable<CallModelInput['commit']>['results'];
+
+function withResults(input: CallModelInput, edit: (results: Committed) => Committed): CallModelInput {
+  if (!input.commit) throw new Error('There is no commit to change');
+  return { ...input, commit: { ...input.commit, results: edit(input.commit.results) } };
+}
+
+function withFirst(input: CallModelInput, change: Partial<Committed[number]>): CallModelInput {
+  return withResults(input, (results) =>
+    results.map((result, index) => (index === 0 ? { ...result, ...change } : result)),
+  );
+}
+
+function withDigest<T extends { readonly decisionsDigest?: string }>(
+  result: T,
+  decisionsDigest: string | undefined,
+): T {
+  const { decisionsDigest: _, ...rest } = result;
+  // The rest of the result as it was; the digest is optional in its type.
+  return { ...rest, ...(decisionsDigest !== undefined && { decisionsDigest }) } as T;
+}
