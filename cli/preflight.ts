@@ -7,6 +7,7 @@ import type { AgentSpec } from '../shared/agent-spec.ts';
 import { LongshoreError } from '../shared/errors.ts';
 import type { McpServerConfig } from '../shared/mcp-config.ts';
 import { expandVariables } from '../shared/mcp-config-schema.ts';
+import { checkSpecPrices, specInvalid } from '../shared/spec-check.ts';
 import type { Project } from './project.ts';
 
 /** Checks that every server of the spec is configured in this project. Raises `McpServerUnknown`. */
@@ -22,9 +23,11 @@ export function checkServers(spec: AgentSpec, project: Project): void {
 
 /**
  * Checks that a Worker of this environment can start or reach every server of the spec.
- * Raises `EnvironmentMissing`, `McpCommandNotFound`.
+ * Raises `SpecInvalid` for a budget in dollars without a price, `EnvironmentMissing`, `McpCommandNotFound`.
  */
 export async function checkLaunch(spec: AgentSpec, project: Project, env: NodeJS.ProcessEnv): Promise<void> {
+  const unpriced = checkSpecPrices(spec, project.config.prices ?? {});
+  if (unpriced.length > 0) throw specInvalid(unpriced, 'The spec');
   const { mcp, configFolder } = project.mcp;
   for (const { name } of spec.mcp_servers) {
     const server = mcp.servers[name];

@@ -24,8 +24,6 @@ export interface Manifest {
   /** The turn this one continues. */
   readonly continues?: string;
   readonly head: BlobRef | null;
-  /** Blobs the transcript refers to beside its segments: results that stand inline, the catalog. */
-  readonly contextBlobs: readonly string[];
   readonly files: readonly ManifestFile[];
   /** How the turn ended; absent while it is open. */
   readonly ended?: string;

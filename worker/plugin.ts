@@ -50,7 +50,7 @@ export class LongshorePlugin extends SimplePlugin {
     const mcp = mcpConfig(options.mcp);
     const localServers = options.localServers ?? [];
     checkServerNames(mcp, localServers);
-    const secrets = secretsOf(mcp, env);
+    const secrets = [...secretsOf(mcp, env), ...modelKey(env)];
     const pool = createMcpPool({
       config: mcp,
       localServers,
@@ -92,6 +92,12 @@ export class LongshorePlugin extends SimplePlugin {
       await Promise.all([this.pool.close(), closeSandbox()]);
     }
   }
+}
+
+/** The key of the built-in provider; shorter ones are placeholders such as `none`. */
+function modelKey(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const key = env['OPENAI_API_KEY'];
+  return key !== undefined && key.length >= 8 ? [key] : [];
 }
 
 function storeOf(store: LongshorePluginOptions['store']): FileStore {

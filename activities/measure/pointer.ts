@@ -111,7 +111,7 @@ function howToInspect(shape: Shape): string {
     kind === 'json'
       ? 'infer_schema, query_json (count, filter, sum), '
       : kind === 'json-lines' || kind === 'csv'
-        ? 'infer_schema, '
+        ? 'infer_schema, query_json (rows as an array), '
         : '';
   return `${first}search_file, read_file (ranges) of server sandbox. Get only what you need.`;
 }

@@ -29,7 +29,7 @@ const MOST_BLOCKS = 1_000;
 /**
  * Takes a result apart. Total: a result of any form gives a payload, and every text, image and resource of it stands
  * in the payload or in a block. Texts are joined by a newline and otherwise kept as they came; structured content that
- * says the same as the rest counts once. Source: architecture D5, cases view-3 to view-7.
+ * says the same as the rest counts once. Source: architecture D5.
  */
 export function pickPayload(response: ToolResponse): PickedPayload {
   const content = Array.isArray(response.content) ? (response.content as readonly JsonValue[]) : [];

@@ -18,7 +18,7 @@ interface Beside {
   readonly text: string;
 }
 
-/** Source: cases view-4 and view-7. Compares before it builds anything: both forms may hold 50 MB. */
+/** Compares before it builds anything: both forms may hold 50 MB. */
 export function twinOf(structured: JsonValue, beside: Beside): Twin {
   const only = onlyMember(structured);
   if (beside.texts.length > 0 && typeof only?.value === 'string') {

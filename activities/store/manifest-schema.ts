@@ -11,7 +11,6 @@ const manifestSchema = z.looseObject({
   turn: z.looseObject({ workflowId: z.string(), session: z.string(), turn: z.int().positive() }),
   continues: z.string().exactOptional(),
   head: z.looseObject({ sha256, bytes }).nullable(),
-  contextBlobs: z.array(sha256),
   files: z.array(
     z.looseObject({
       path: z.string(),

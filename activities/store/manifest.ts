@@ -46,7 +46,7 @@ export async function updateManifest(
   const key = manifestKey(turn);
   for (let attempt = 1; ; attempt += 1) {
     const current = await readManifest(store, key);
-    const next = change(current?.manifest ?? { version: 1, turn, head: null, contextBlobs: [], files: [] });
+    const next = change(current?.manifest ?? { version: 1, turn, head: null, files: [] });
     const text = JSON.stringify(next);
     if (text === current?.text) return next;
     try {

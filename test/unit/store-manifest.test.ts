@@ -38,7 +38,7 @@ describe('a manifest', () => {
 
   test('begins empty and is read back as it was written, by another process too', async () => {
     expect(await loadManifest(store, turn)).toBeNull();
-    const empty = { version: 1, turn, head: null, contextBlobs: [], files: [] };
+    const empty = { version: 1, turn, head: null, files: [] };
     expect(await updateManifest(store, turn, (current) => current)).toEqual(empty);
     const written = await updateManifest(store, turn, (current) => ({
       ...addFile(fileOf('x'))(current),
@@ -84,10 +84,10 @@ describe('a manifest', () => {
 
   test.each([
     ['no JSON', '{'],
-    ['a wrong shape', JSON.stringify({ version: 2, turn, head: null, contextBlobs: ['x'], files: [] })],
+    ['a wrong shape', JSON.stringify({ version: 2, turn, head: null, files: [] })],
     [
       "another turn's",
-      JSON.stringify({ version: 1, turn: { ...turn, workflowId: 'y' }, head: null, contextBlobs: [], files: [] }),
+      JSON.stringify({ version: 1, turn: { ...turn, workflowId: 'y' }, head: null, files: [] }),
     ],
   ])('that is unreadable (%s) is an error that names its key, and is not overwritten', async (_, text) => {
     await store.putObject(manifestKey(turn), new TextEncoder().encode(text));
@@ -99,7 +99,7 @@ describe('a manifest', () => {
   });
 
   test('keeps members that a newer version wrote', async () => {
-    const newer = { version: 1, turn, head: null, contextBlobs: [], files: [{ ...fileOf('x'), since: 3 }], holds: [1] };
+    const newer = { version: 1, turn, head: null, files: [{ ...fileOf('x'), since: 3 }], holds: [1] };
     await store.putObject(manifestKey(turn), new TextEncoder().encode(JSON.stringify(newer)));
     const changed = await updateManifest(store, turn, (current) => ({ ...current, ended: 'done' }));
     expect(changed).toEqual({ ...newer, ended: 'done' });
@@ -128,7 +128,7 @@ describe('a manifest', () => {
 
   test('resolves a path to its last entry, and no path that leads out of the sandbox', () => {
     const files = [fileOf('x', { bytes: 1 }), fileOf('x', { bytes: 2 }), fileOf('x', { path: '/sandbox/b' })];
-    const manifest: Manifest = { version: 1, turn, head: null, contextBlobs: [], files };
+    const manifest: Manifest = { version: 1, turn, head: null, files };
     expect(resolvePath(manifest, path)?.bytes).toBe(2);
     for (const same of ['/sandbox/b', '/sandbox/./b', '/sandbox//b', '/sandbox/a/../b', 'b', './b']) {
       expect(resolvePath(manifest, same)).toBe(files[2]);
