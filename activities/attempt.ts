@@ -3,6 +3,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { HEARTBEAT_INTERVAL_MS } from '../shared/activity-options.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
+import { PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
 
 /** The attempt under way. */
 export interface Attempt {
@@ -25,7 +26,7 @@ interface WithRetryAfter {
  * Runs an Activity's work with heartbeats on a timer, which starts before the work does. What is done sooner than the first
  * one spares the server a request.
  * Errors of the catalogue become `ApplicationFailure`s with their type, mend and retryability; what is none of them is
- * `Internal` and is not retried. A cancelled attempt ends in a `CancelledFailure`.
+ * `Internal` and is not retried. A result too large for Temporal is `SizeLimit`. A cancelled attempt ends in a `CancelledFailure`.
  */
 export async function runAttempt<T>(
   redact: (text: string) => string,
@@ -37,12 +38,25 @@ export async function runAttempt<T>(
   const isLast = number >= (retryPolicy?.maximumAttempts ?? Number.POSITIVE_INFINITY);
   const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_INTERVAL_MS);
   try {
-    return await work({ number, name, isLast, signal: context.cancellationSignal, startedMs: Date.now() });
+    const result = await work({ number, name, isLast, signal: context.cancellationSignal, startedMs: Date.now() });
+    requireFits(result, context.info.activityType);
+    return result;
   } catch (error) {
     throw asFailure(error, context.cancellationSignal, redact);
   } finally {
     clearInterval(heartbeat);
   }
+}
+
+/** Temporal would try an Activity again for ever whose result is too large for it. */
+function requireFits(result: unknown, activity: string): void {
+  const sizeBytes = Buffer.byteLength(JSON.stringify(result) ?? '');
+  if (sizeBytes <= PAYLOAD_LIMIT_BYTES) return;
+  throw new LongshoreError(
+    'SizeLimit',
+    `The result of Activity \`${activity}\` has ${sizeBytes} bytes; the limit is ${PAYLOAD_LIMIT_BYTES}`,
+    'Ask for less at once: fewer tool calls in one answer, fewer items in one result.',
+  );
 }
 
 function asFailure(error: unknown, signal: AbortSignal, redact: (text: string) => string): Error {

@@ -34,6 +34,10 @@ const INLINE_ARGUMENTS_TOTAL_BYTES = 256 * 1024;
 /** A schema is shown whole in an error up to this many characters. */
 const SHOWN_SCHEMA_CHARACTERS = 4_000;
 
+/** Faults beyond this together are told in short: a model that gets hundreds of calls wrong has seen the schema by then. */
+const FAULTS_TOTAL_CHARACTERS = 128 * 1024;
+const SHORT_FAULT_CHARACTERS = 300;
+
 interface Place {
   readonly input: Pick<CallModelInput, 'turn' | 'step'>;
   readonly base: Pick<Transcript, 'messages'>;
@@ -46,6 +50,7 @@ export async function proposeCalls(answer: ModelAnswer, place: Place): Promise<r
   const seen = callIdsIn(place.base.messages);
   const proposed: Proposed[] = [];
   let inlineBytes = 0;
+  let faultCharacters = 0;
   for (const [index, asked] of answer.toolCalls.entries()) {
     const callKey = formatCallKey({ turn: place.input.turn.turn, step: place.input.step, index });
     const callId = usableCallId(asked.providerCallId, seen) ? asked.providerCallId : callIdFor(callKey);
@@ -55,7 +60,9 @@ export async function proposeCalls(answer: ModelAnswer, place: Place): Promise<r
     const bytes = Buffer.byteLength(text);
     const isInline = bytes <= INLINE_ARGUMENT_BYTES && inlineBytes + bytes <= INLINE_ARGUMENTS_TOTAL_BYTES;
     if (isInline) inlineBytes += bytes;
-    const { fault, ...known } = judged;
+    const { fault: whole, ...known } = judged;
+    const fault = whole && shortened(whole, faultCharacters);
+    faultCharacters += fault?.text.length ?? 0;
     const call: ProposedCall = {
       callKey,
       callId,
@@ -73,7 +80,12 @@ export async function proposeCalls(answer: ModelAnswer, place: Place): Promise<r
 }
 
 interface Judged extends Pick<ProposedCall, 'server' | 'tool' | 'arguments' | 'schemaHash' | 'tags' | 'effect'> {
-  readonly fault?: { readonly type: 'unknown-tool' | 'bad-arguments'; readonly text: string };
+  readonly fault?: Fault;
+}
+
+interface Fault {
+  readonly type: 'unknown-tool' | 'bad-arguments';
+  readonly text: string;
 }
 
 function judge(
@@ -92,6 +104,12 @@ function judge(
   const problem = validateArguments(tool.inputSchema, parsed.input);
   if (problem === null) return { judged: { ...known, arguments: parsed.input } };
   return { judged: { ...known, arguments: parsed.input, fault: badArguments(tool, problem) } };
+}
+
+function shortened(fault: Fault, before: number): Fault {
+  if (before + fault.text.length <= FAULTS_TOTAL_CHARACTERS || fault.text.length <= SHORT_FAULT_CHARACTERS)
+    return fault;
+  return { ...fault, text: `${fault.text.slice(0, SHORT_FAULT_CHARACTERS).toWellFormed()}…` };
 }
 
 /** By its exposed name; a bare tool name that only one server offers will do too. */
@@ -114,7 +132,7 @@ function unknownTool(name: string, catalog: Catalog, input: JsonObject): Judged 
   return { server: '', tool: cutName(name), arguments: input, schemaHash: '', tags: [], effect: 'write', fault };
 }
 
-function badArguments(tool: CatalogTool, problem: string): NonNullable<Judged['fault']> {
+function badArguments(tool: CatalogTool, problem: string): Fault {
   const text = `\`${tool.exposedName}\` was not called: ${problem}. Call it again with arguments that fit this schema: ${schemaText(tool)}`;
   return { type: 'bad-arguments', text };
 }

@@ -13,6 +13,7 @@ import {
   type AgentTurnResult,
   type TurnStatus,
 } from '../shared/turn.ts';
+import { requireUserMessage } from '../shared/user-message.ts';
 import { isNotFound, turnClosed, turnNotFound } from './errors.ts';
 import { readHistory } from './history.ts';
 import { TurnRecorder, type TurnNews, type TurnRecord } from './turn-record.ts';
@@ -40,10 +41,14 @@ export function requireQuestion(spec: AgentSpec, message: UserMessage | null | u
   );
 }
 
-/** A turn's input, with what it continues looked up. Raises `TurnNotFound`, `TurnRunning`, `TurnNotContinuable`. */
+/**
+ * A turn's input, with what it continues looked up. Raises `TurnNotFound`, `TurnRunning`, `TurnNotContinuable`, and before
+ * anything is sent `MessageEmpty`, `MessageTooLarge`, `MessageInvalid`.
+ */
 export async function turnInput(client: Client, options: StartTurnOptions): Promise<AgentTurnInput> {
   const { spec, message, session } = options;
   requireQuestion(spec, message);
+  if (message) requireUserMessage(message);
   const searchAttributes = await hasSearchAttributes(client);
   const continueFrom = options.continueFrom === undefined ? null : await lookUpEnd(client, options.continueFrom);
   return {

@@ -5,6 +5,7 @@ import type { ProposedCall, StepCommit, TurnIdentity } from '../shared/activitie
 import { decidePlacement } from '../shared/placement.ts';
 import { commitResult, placementFactsOf, type SettledCall } from '../shared/results.ts';
 import { callTool } from './activities.ts';
+import { boundCommit } from './commit-size.ts';
 import { afterFailure, cancelledBeforeStart } from './failures.ts';
 import { answerWithoutRunning, type ReadCounts } from './policy-check.ts';
 
@@ -65,7 +66,9 @@ function place(settled: readonly SettledCall[], spec: AgentSpec): StepCommit['re
     placementFactsOf(one, { enabled: limits.enabled, perResult: perResultLimit(spec, one.call) }),
   );
   const decisions = decidePlacement(facts, { perResult: limits.per_result_tokens, perStep: limits.per_step_tokens });
-  return settled.map((one, index) => commitResult(one, decisions[index] ?? { placement: 'inline', rule: 'fits' }));
+  return boundCommit(
+    settled.map((one, index) => commitResult(one, decisions[index] ?? { placement: 'inline', rule: 'fits' })),
+  );
 }
 
 /** The tool's own limit, else its server's, else the agent's. */

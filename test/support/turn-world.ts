@@ -123,7 +123,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const store = createLocalStore({ folder: join(folder, 'store'), namespace: 'default' });
   const env = { ...process.env, OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: MODEL_KEY, ...options.extraEnv };
   const named = options.identity === undefined ? {} : { identity: options.identity };
-  const connection = await Connection.connect({ address });
+  const channelArgs = { 'grpc.max_receive_message_length': 64 * 1024 * 1024 };
+  const connection = await Connection.connect({ address, channelArgs });
   const client = new Client({ connection, ...named });
   const workers: WorldWorker[] = [];
 
