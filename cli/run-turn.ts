@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { cancelTurn, describeTurn, requireQuestion, startTurn, watchTurn } from '../client/turns.ts';
 import type { TurnView } from '../client/turn-view.ts';
-import { messageOf } from '../shared/errors.ts';
 import type { UserMessage } from '../shared/messages.ts';
 import type { TemporalServer } from '../worker/dev-server.ts';
 import { chooseWorker, hasPollers } from './choose-worker.ts';
@@ -11,6 +10,7 @@ import { connectClient } from './connect-client.ts';
 import { errorLines } from './failure.ts';
 import { hostWorker } from './host-worker.ts';
 import { EXIT_INTERRUPTED, Interrupted } from './interrupts.ts';
+import { type Interruption, untilLeft } from './leave-turn.ts';
 import { loadSpec, type LoadedSpec } from './load-spec.ts';
 import type { Output } from './output.ts';
 import { watchPending } from './pending.ts';
@@ -42,12 +42,6 @@ interface Run {
   readonly interruption: Interruption;
 }
 
-/** What an interruption means at each stage: before the turn exists it just stops. */
-interface Interruption {
-  count: number;
-  onInterrupt: (count: number) => void;
-}
-
 /** Runs; gives the exit code. */
 export async function runTurn(file: string, options: RunOptions, context: CommandContext): Promise<number> {
   const interruption: Interruption = { count: 0, onInterrupt: () => {} };
@@ -57,16 +51,17 @@ export async function runTurn(file: string, options: RunOptions, context: Comman
   stopped.catch(() => {});
   const release = context.interrupts.handle((count) => {
     interruption.count = count;
-    interruption.onInterrupt(count);
+    interruption.onInterrupt();
   });
   try {
     const loaded = await loadSpec(file, context.cwd);
     for (const { path, message } of loaded.notes) context.output.note(`note: ${path}: ${message}`);
-    const message = await readMessage(options, context.cwd);
+    const message = await Promise.race([stopped, readMessage(options, context.cwd)]);
     requireQuestion(loaded.spec, message);
     const project = await openProject(context, { mcp: options.mcp, spec: file, taskQueue: options.taskQueue });
     if (options.worker && !options.detach) checkServers(loaded.spec, project);
-    const server = await connectProject(project, 'run', context);
+    // Where that is cut short, the end of this process is what tells the server's keeper.
+    const server = await Promise.race([stopped, connectProject(project, 'run', context)]);
     try {
       return await withServer({ context, options, project, loaded, message, interruption }, server, stopped);
     } finally {
@@ -125,12 +120,16 @@ async function toItsEnd(
   if (interruption.count > 0) throw new Interrupted();
   const workflowId = newTurnId();
   const watching = new AbortController();
-  const left = leaveOnSecondInterrupt(run, client, { workflowId, watching, taskQueue: place.taskQueue });
+  // There is no turn to cancel yet: what comes now counts once there is one.
+  interruption.onInterrupt = () => {};
   output.live('starting the turn');
   await startTurn(client, turnOptions(run, workflowId, place.taskQueue));
   output.line(`${output.paint('bold', 'turn')} ${workflowId}  ${output.paint('dim', `Task Queue ${place.taskQueue}`)}`);
-  // The first one may have come while the turn was being started.
-  if (interruption.count > 0) interruption.onInterrupt(interruption.count);
+  const left = untilLeft(interruption, {
+    cancel: async () => cancelTurn(client, workflowId),
+    note: output.note,
+    hints: leavingHints(run, workflowId, place.taskQueue),
+  });
   const pending = watchPending(client, workflowId, (text) => output.line(`  ${output.paint('yellow', text)}`));
   try {
     const record = await Promise.race([
@@ -145,6 +144,7 @@ async function toItsEnd(
     if (interruption.count > 0) return EXIT_INTERRUPTED;
     return view.status === 'completed' ? 0 : 1;
   } finally {
+    watching.abort();
     pending.stop();
     output.endLive();
   }
@@ -156,35 +156,15 @@ function tellEnd(view: TurnView, output: Output, links: Parameters<typeof summar
   if (view.error && view.status !== 'cancelled') for (const line of errorLines(view.error)) output.note(line);
 }
 
-/** The first Ctrl-C asks the turn to cancel and waits for it; the second leaves it running. */
-function leaveOnSecondInterrupt(
-  { interruption, context, project }: Run,
-  client: Client,
-  turn: { readonly workflowId: string; readonly watching: AbortController; readonly taskQueue: string },
-): Promise<never> {
-  const { output } = context;
-  const mcpFile = project.mcp.mcp.source.endsWith('.json') ? ` --mcp ${project.mcp.mcp.source}` : '';
-  const leaving = new Promise<never>((_resolve, reject) => {
-    let asked = false;
-    interruption.onInterrupt = (count) => {
-      if (!asked) {
-        asked = true;
-        output.note('Cancelling the turn; once more leaves it running.');
-        cancelTurn(client, turn.workflowId).catch((error: unknown) => {
-          output.note(`The turn could not be asked to cancel: ${messageOf(error)}`);
-        });
-        return;
-      }
-      if (count < 2) return;
-      output.note(`Left running: turn ${turn.workflowId}. It goes on when a Worker runs again:`);
-      output.note(`  ${ownCommand()} worker --task-queue ${turn.taskQueue}${mcpFile}`);
-      output.note(`  ${ownCommand()} turns show ${turn.workflowId}`);
-      turn.watching.abort();
-      reject(new Interrupted());
-    };
-  });
-  leaving.catch(() => {});
-  return leaving;
+/** How to find a turn again that was left. */
+function leavingHints({ project }: Run, workflowId: string, taskQueue: string): readonly string[] {
+  const { source } = project.mcp.mcp;
+  const mcpFile = source.endsWith('.json') ? ` --mcp ${source}` : '';
+  return [
+    `Left running: turn ${workflowId}. It goes on when a Worker runs again, and hears then that it is to cancel:`,
+    `  ${ownCommand()} worker --task-queue ${taskQueue}${mcpFile}`,
+    `  ${ownCommand()} turns show ${workflowId}`,
+  ];
 }
 
 function turnOptions(run: Run, workflowId: string, taskQueue: string): Parameters<typeof startTurn>[1] {
