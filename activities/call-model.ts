@@ -1,15 +1,16 @@
 // The Activity `longshoreCallModel`: commits the step before, asks the model, appends both to the transcript.
 import { LRUCache } from 'lru-cache';
 import { runAttempt, type Attempt } from './attempt.ts';
-import { closeManifest, committedMessages, committedTokens, pinFiles } from './commit.ts';
+import { closeManifest, committedMessages, committedTokens, pinFiles, withBlocks } from './commit.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { countTokens } from './measure.ts';
+import { asFinal, final, withOwnCount } from './model/finality.ts';
 import { createMessageResolver, type MessageResolver } from './messages.ts';
 import { proposeCalls, type CatalogIndex } from './proposed-calls.ts';
 import { systemText } from './system-text.ts';
 import { createTranscriptStore, type Transcript, type TranscriptStore } from './transcript.ts';
 import { decisionsOf, type CallModelInput, type CallModelResult, type TurnFrame } from '../shared/activities.ts';
-import { MODEL_IDLE_TIMEOUT_MS, MODEL_UNREACHABLE_ATTEMPTS } from '../shared/activity-options.ts';
+import { MODEL_IDLE_TIMEOUT_MS } from '../shared/activity-options.ts';
 import type { Catalog } from '../shared/catalog.ts';
 import { digestOf } from '../shared/digest.ts';
 import { LongshoreError } from '../shared/errors.ts';
@@ -67,8 +68,9 @@ export function createCallModel(
   dependencies: ActivityDependencies,
   services: TurnServices,
 ): (input: CallModelInput) => Promise<CallModelResult> {
-  return (input) =>
+  return (given) =>
     runAttempt(dependencies.redact, async (attempt) => {
+      const input = await withBlocks(given, dependencies.store);
       await pinFiles(dependencies.store, input);
       if (input.frame) await closeManifest(dependencies.store, input.turn, input.head, undefined);
       const base = await services.transcripts.load(input.head);
@@ -79,8 +81,8 @@ export function createCallModel(
       const system = systemText(frame, catalog.catalog);
       const messages = await services.resolver.resolve([...base.messages, ...added]);
       const request = system === '' ? messages : [{ role: 'system' as const, text: system }, ...messages];
-      const answer = await ask({ request, frame, catalog }, attempt, dependencies);
       const sentTokens = base.tokens + addedTokens + catalog.definitionTokens + (await services.systemTokens(system));
+      const answer = await ask({ request, frame, catalog, sentTokens }, attempt, dependencies);
       const step = { input, base, added, addedTokens };
       const result = await appendAnswer(step, answer, catalog, { dependencies, services });
       return { ...result, sentTokens, attempts: attempt.number, durationMs: Date.now() - attempt.startedMs };
@@ -97,14 +99,21 @@ function frameOf(input: CallModelInput, base: Transcript): TurnFrame {
   );
 }
 
+interface Question {
+  readonly request: readonly RequestMessage[];
+  readonly frame: TurnFrame;
+  readonly catalog: CatalogIndex;
+  readonly sentTokens: number;
+}
+
 async function ask(
-  { request, frame, catalog }: { request: readonly RequestMessage[]; frame: TurnFrame; catalog: CatalogIndex },
+  { request, frame, catalog, sentTokens }: Question,
   attempt: Attempt,
-  { askModel }: ActivityDependencies,
+  { askModel, modelIdleTimeoutMs: idleMs = MODEL_IDLE_TIMEOUT_MS }: ActivityDependencies,
 ): Promise<ModelAnswer> {
   const idle = new AbortController();
   const stopIdle = (): void => idle.abort();
-  let timer = setTimeout(stopIdle, MODEL_IDLE_TIMEOUT_MS);
+  let timer = setTimeout(stopIdle, idleMs);
   try {
     const answer = await askModel({
       model: frame.model.name,
@@ -115,13 +124,13 @@ async function ask(
       signal: AbortSignal.any([attempt.signal, idle.signal]),
       onPart: () => {
         clearTimeout(timer);
-        timer = setTimeout(stopIdle, MODEL_IDLE_TIMEOUT_MS);
+        timer = setTimeout(stopIdle, idleMs);
       },
     });
     return checkNotEmpty(answer, attempt);
   } catch (error) {
-    if (idle.signal.aborted && !attempt.signal.aborted) throw idleError(frame.model.name);
-    throw asFinal(error, attempt);
+    if (idle.signal.aborted && !attempt.signal.aborted) throw idleError(frame.model.name, idleMs);
+    throw asFinal(withOwnCount(error, sentTokens), attempt.number);
   } finally {
     clearTimeout(timer);
   }
@@ -130,7 +139,7 @@ async function ask(
 /** An empty answer is asked for once more; then the turn ends. */
 function checkNotEmpty(answer: ModelAnswer, attempt: Attempt): ModelAnswer {
   const isEmpty = answer.text.trim() === '' && answer.toolCalls.length === 0;
-  if (!isEmpty || answer.finishReason === 'length' || answer.finishReason === 'content-filter') return answer;
+  if (!isEmpty || ['length', 'content-filter', 'refusal'].includes(answer.finishReason)) return answer;
   const error = new LongshoreError(
     'ModelAnswerEmpty',
     `The model \`${answer.modelName}\` answered with neither text nor tool calls (finish reason ${answer.finishReason})`,
@@ -139,20 +148,11 @@ function checkNotEmpty(answer: ModelAnswer, attempt: Attempt): ModelAnswer {
   throw attempt.number < 2 ? error : final(error);
 }
 
-/** Connections refused again and again: a wrong address does not mend itself. */
-function asFinal(error: unknown, attempt: Attempt): unknown {
-  const isUnreachable = error instanceof LongshoreError && error.type === 'ModelUnreachable';
-  return isUnreachable && attempt.number >= MODEL_UNREACHABLE_ATTEMPTS ? final(error) : error;
-}
-
-function final(error: LongshoreError): LongshoreError {
-  return Object.defineProperty(error, 'retryable', { value: false });
-}
-
-function idleError(model: string): LongshoreError {
+function idleError(model: string, idleMs: number): LongshoreError {
+  const silence = idleMs >= 120_000 ? `${Math.round(idleMs / 60_000)} minutes` : `${idleMs / 1_000} seconds`;
   return new LongshoreError(
     'ModelStreamBroken',
-    `The model \`${model}\` sent nothing for ${MODEL_IDLE_TIMEOUT_MS / 60_000} minutes`,
+    `The model \`${model}\` sent nothing for ${silence}`,
     'It is asked again; if this repeats, look at the provider.',
   );
 }

@@ -1,6 +1,7 @@
 // The Activity `longshoreCallTool`: one tool call, its request sent once. Source: architecture D11.
 import { createHash } from 'node:crypto';
 import { runAttempt, type Attempt } from './attempt.ts';
+import { compactFacts } from './compact-facts.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { countTokens } from './measure.ts';
 import { pickPayload } from './payload/pick.ts';
@@ -18,7 +19,7 @@ import type { ToolResponse } from '../shared/tool-server.ts';
 export function createCallTool(dependencies: ActivityDependencies): (input: CallToolInput) => Promise<ResultFacts> {
   return (input) =>
     runAttempt(dependencies.redact, async (attempt) => {
-      const facts = await perform(input, attempt, dependencies);
+      const facts = await compactFacts(await perform(input, attempt, dependencies), dependencies.store);
       return { ...facts, attempts: attempt.number, durationMs: Date.now() - attempt.startedMs };
     });
 }

@@ -1,7 +1,7 @@
 // The Activity `longshoreCommitStep`: commits a step when no model call follows: at a turn's end, or before it waits.
 import { runAttempt } from './attempt.ts';
 import { countMessages, type TurnServices } from './call-model.ts';
-import { closeManifest, committedMessages, committedTokens, pinFiles } from './commit.ts';
+import { closeManifest, committedMessages, committedTokens, pinFiles, withBlocks } from './commit.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { decisionsOf, type CommitStepInput, type CommitStepResult } from '../shared/activities.ts';
 import { digestOf } from '../shared/digest.ts';
@@ -11,8 +11,9 @@ export function createCommitStep(
   { store, redact }: ActivityDependencies,
   { transcripts }: TurnServices,
 ): (input: CommitStepInput) => Promise<CommitStepResult> {
-  return (input) =>
+  return (given) =>
     runAttempt(redact, async () => {
+      const input = await withBlocks(given, store);
       await pinFiles(store, input);
       const { turn, frame, commit } = input;
       const messages = [...committedMessages(commit), ...input.messages];

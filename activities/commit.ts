@@ -1,4 +1,5 @@
 // The commit of a step: pins first, then the transcript. Running it again changes nothing.
+import { readBlocks } from './compact-facts.ts';
 import { loadManifest, updateManifest } from './store/manifest.ts';
 import type { CallModelInput, CommittedResult, StepCommit, TurnIdentity } from '../shared/activities.ts';
 import type { FileFacts } from '../shared/facts.ts';
@@ -8,6 +9,20 @@ import type { ToolResultMessage, ToolResultPart, TranscriptMessage } from '../sh
 
 /** What an Activity is to commit before its own work. */
 export type CommitInput = Pick<CallModelInput, 'turn' | 'continueFrom' | 'messages' | 'commit'>;
+
+/** The input with the lists of blocks that went by reference. */
+export async function withBlocks<T extends Pick<CommitInput, 'commit'>>(input: T, store: FileStore): Promise<T> {
+  if (!input.commit?.results.some((result) => result.blocksRef)) return input;
+  const results = await Promise.all(input.commit.results.map((result) => resultWithBlocks(result, store)));
+  return { ...input, commit: { ...input.commit, results } };
+}
+
+async function resultWithBlocks(result: CommittedResult, store: FileStore): Promise<CommittedResult> {
+  if (!result.blocksRef) return result;
+  const blocks = await readBlocks(result.blocksRef, store);
+  const shown = new Set(result.imageBlocks);
+  return { ...result, blocks, images: blocks.filter((block) => shown.has(block.block)) };
+}
 
 /** Pins what the step's context will refer to, and what an earlier turn's context refers to. */
 export async function pinFiles(store: FileStore, input: CommitInput): Promise<void> {

@@ -10,6 +10,8 @@ export interface ActivityDependencies {
   readonly store: FileStore;
   readonly pool: McpPool;
   readonly askModel: AskModel;
+  /** A model that sends no byte for this long is given up. @default MODEL_IDLE_TIMEOUT_MS, ten minutes */
+  readonly modelIdleTimeoutMs?: number;
   readonly prices: NonNullable<LongshoreConfig['prices']>;
   readonly localServers: readonly LocalServer[];
   /** Replaces configured secrets in texts that leave the Worker. */

@@ -72,10 +72,12 @@ export interface ViewContext {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** The hashes of texts that the view needs from the store: large arguments, a large answer. */
+/** The hashes of texts that the view needs from the store: large arguments, long lists of blocks, a large answer. */
 export function referencedTexts(record: TurnRecord): readonly string[] {
-  const args = record.steps.flatMap((step) => step.calls.map((call) => call.proposed.argumentsRef?.sha256));
-  return [...args, record.result?.answerRef?.sha256].filter((hash) => hash !== undefined);
+  const ofCalls = record.steps.flatMap((step) =>
+    step.calls.flatMap(({ proposed, facts }) => [proposed.argumentsRef?.sha256, facts?.blocksRef?.sha256]),
+  );
+  return [...ofCalls, record.result?.answerRef?.sha256].filter((hash) => hash !== undefined);
 }
 
 /** Builds the view. */
@@ -131,10 +133,16 @@ function callView(call: CallRecord, context: ViewContext): ToolCallView {
     rule: committed?.rule ?? null,
     path: committed?.file?.path ?? null,
     pointerTokens: facts?.pointerTokens ?? 0,
-    files: [...(facts?.blocks ?? []), ...(facts?.written ?? [])].map(fileOf),
+    files: [...blocksOf(call, context), ...(facts?.written ?? [])].map(fileOf),
     attempts: facts?.attempts ?? 0,
     durationMs: facts?.durationMs ?? 0,
   };
+}
+
+function blocksOf({ facts }: CallRecord, context: ViewContext): readonly FileFacts[] {
+  const text = facts?.blocksRef && context.texts.get(facts.blocksRef.sha256);
+  // Blocks by reference are a list of them: `longshoreCallTool` stages nothing else under such a reference.
+  return text === undefined ? (facts?.blocks ?? []) : (JSON.parse(text) as readonly FileFacts[]);
 }
 
 /** What is known of a result in words: it was never measured by an Activity. */

@@ -52,6 +52,10 @@ export interface CommittedResult {
   /** Files to pin: the payload where it was placed in a file, and all further blocks. */
   readonly file?: FileFacts;
   readonly blocks: readonly BlockFacts[];
+  /** A long list of blocks, in the store; `blocks` is empty then. */
+  readonly blocksRef?: BlobRef;
+  /** With `blocksRef`: the numbers of the blocks that follow as images, while inline. */
+  readonly imageBlocks?: readonly number[];
   readonly written: readonly FileFacts[];
 }
 

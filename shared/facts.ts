@@ -81,7 +81,9 @@ export interface ResultFacts {
   readonly inlineBlob?: { readonly sha256: string; readonly bytes: number };
   /** The pointer's text; present when staged. */
   readonly pointer?: string;
+  /** Empty when the list is long: then `blocksRef` has it, as JSON. */
   readonly blocks: readonly BlockFacts[];
+  readonly blocksRef?: { readonly sha256: string; readonly bytes: number };
   /** Blocks that reach a model taking images as images, by their number, while the result is inline. */
   readonly imageBlocks: readonly number[];
   /** Answers of discovery and reads. */

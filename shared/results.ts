@@ -59,12 +59,13 @@ export function commitResult(settled: SettledCall, decision: PlacementDecision):
     return { ...base, outcome, context: { text }, tokens, images: [], blocks: [], written: [] };
   }
   const { facts } = result;
-  const common = { ...base, outcome: facts.outcome, blocks: facts.blocks, written: facts.written ?? [] };
+  const { outcome, blocks, blocksRef, written = [] } = facts;
+  const common = { ...base, outcome, blocks, ...(blocksRef && { blocksRef }), written };
   if (decision.placement === 'file' && facts.file) {
     const text = facts.pointer ?? facts.file.path;
     return { ...common, context: { text }, tokens: facts.pointerTokens, images: [], file: facts.file };
   }
-  return { ...common, context: inlineContext(facts), tokens: facts.tokens, images: imagesOf(facts) };
+  return { ...common, context: inlineContext(facts), tokens: facts.tokens, ...imagesOf(facts) };
 }
 
 function inlineContext(facts: ResultFacts): CommittedResult['context'] {
@@ -73,8 +74,11 @@ function inlineContext(facts: ResultFacts): CommittedResult['context'] {
   return { text: facts.inlineText ?? '' };
 }
 
-function imagesOf(facts: ResultFacts): CommittedResult['images'] {
-  return facts.blocks
+/** Of blocks that stand in the store only their numbers are known here; the commit looks them up. */
+function imagesOf(facts: ResultFacts): Pick<CommittedResult, 'images' | 'imageBlocks'> {
+  if (facts.blocksRef) return { images: [], imageBlocks: facts.imageBlocks };
+  const images = facts.blocks
     .filter((block) => facts.imageBlocks.includes(block.block))
     .map(({ path, sha256, bytes, mediaType }) => ({ path, sha256, bytes, mediaType }));
+  return { images };
 }

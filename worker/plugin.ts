@@ -27,6 +27,8 @@ export interface LongshorePluginOptions {
   readonly providers?: LongshoreConfig['providers'];
   /** Prices for cost budgets, by `provider/model`. */
   readonly prices?: LongshoreConfig['prices'];
+  /** A model that sends no byte for this long is given up and asked again. Milliseconds. @default 600000 */
+  readonly modelIdleTimeoutMs?: number;
   /** Where `${NAME}` and keys come from. @default process.env */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Where relative `cwd`s of MCP servers start. @default the working directory */
@@ -64,6 +66,7 @@ export class LongshorePlugin extends SimplePlugin {
       pool,
       askModel,
       prices: options.prices ?? {},
+      ...(options.modelIdleTimeoutMs !== undefined && { modelIdleTimeoutMs: options.modelIdleTimeoutMs }),
       localServers,
       redact: (text) => redact(text, secrets),
       redactBytes: (bytes) => redactBytes(bytes, secrets),

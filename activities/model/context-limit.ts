@@ -39,3 +39,10 @@ export function contextNumbers(message: string): { readonly asked: number; reado
   }
   return null;
 }
+
+/** The limit alone, where that is all the message tells. */
+export function contextLimitOf(message: string): number | undefined {
+  const plain = message.replace(/(\d),(?=\d{3}\b)/g, '$1');
+  const match = /context (?:length|window|size)(?: limit)?(?: is| of|:)? (\d+)/i.exec(plain);
+  return match === null ? undefined : Number(match[1]);
+}

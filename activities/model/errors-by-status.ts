@@ -1,5 +1,5 @@
 // The table from HTTP status (and the provider's words) to the error catalogue.
-import { contextNumbers, speaksOfContext } from './context-limit.ts';
+import { contextLimitOf, contextNumbers, speaksOfContext } from './context-limit.ts';
 import { type ModelCallContext, ModelError } from './model-error.ts';
 import type { ProviderWords } from './provider-words.ts';
 import { asPhrase } from './redact.ts';
@@ -81,7 +81,11 @@ function contextExceeded(failure: StatusFailure, context: ModelCallContext): Mod
       : `takes ${numbers.limit} tokens and was sent ${numbers.asked}, ${numbers.asked - numbers.limit} too many`;
   const mend =
     'Shorten the conversation, lower the limits of large_tool_response, or use a model with a larger context.';
-  return new ModelError('ModelContextExceeded', whatHappened(failure, context, by), mend, facts(failure));
+  return new ModelError('ModelContextExceeded', whatHappened(failure, context, by), mend, {
+    ...facts(failure),
+    contextLimit: numbers?.limit ?? contextLimitOf(failure.words.message),
+    contextIsTold: numbers !== null,
+  });
 }
 
 function whatHappened(failure: StatusFailure, context: ModelCallContext, what: string): string {

@@ -2,6 +2,14 @@
 import { type ErrorType, LongshoreError } from '../../shared/errors.ts';
 import type { Redact } from './redact.ts';
 
+interface ModelErrorFacts {
+  readonly retryAfterMs?: number | undefined;
+  readonly httpStatus?: number | undefined;
+  readonly maximumAttempts?: number | undefined;
+  readonly contextLimit?: number | undefined;
+  readonly contextIsTold?: boolean | undefined;
+}
+
 /** A failed model call. */
 export class ModelError extends LongshoreError {
   /** The wait the provider asked for, 0 to 3,600,000 ms. */
@@ -9,16 +17,21 @@ export class ModelError extends LongshoreError {
   /** The provider's HTTP status, where there was one. */
   readonly httpStatus?: number;
 
-  constructor(
-    type: ErrorType,
-    message: string,
-    mend: string,
-    facts: { readonly retryAfterMs?: number | undefined; readonly httpStatus?: number | undefined } = {},
-  ) {
+  /** Asked this often in all, it is given up, although its type is retryable. */
+  readonly maximumAttempts?: number;
+  /** Of a request too long: the model's context in tokens, where the provider told it. */
+  readonly contextLimit?: number;
+  /** Of a request too long: whether the message says by how much. */
+  readonly contextIsTold: boolean;
+
+  constructor(type: ErrorType, message: string, mend: string, facts: ModelErrorFacts = {}) {
     super(type, message, mend);
     this.name = 'ModelError';
     if (facts.retryAfterMs !== undefined) this.retryAfterMs = facts.retryAfterMs;
     if (facts.httpStatus !== undefined) this.httpStatus = facts.httpStatus;
+    if (facts.maximumAttempts !== undefined) this.maximumAttempts = facts.maximumAttempts;
+    if (facts.contextLimit !== undefined) this.contextLimit = facts.contextLimit;
+    this.contextIsTold = facts.contextIsTold ?? false;
   }
 }
 
