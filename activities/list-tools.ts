@@ -18,6 +18,11 @@ import type { ToolDefinition, ToolListing } from '../shared/tool-server.ts';
 /** How long one server may take to start and list. */
 const LIST_TIMEOUT_MS = 60_000;
 
+/** What servers say of themselves stands in history and in every request; the file store has no more of it either. */
+const DESCRIPTION_CHARACTERS = 1_000;
+/** Of the tools left out, this many stand in history one by one. */
+const PROBLEMS_TOLD = 20;
+
 type Selected = Omit<CatalogTool, 'exposedName'>;
 
 interface Offer {
@@ -31,7 +36,10 @@ export function createListTools(dependencies: ActivityDependencies): (input: Lis
     runAttempt(dependencies.redact, async (attempt) => {
       const offers = await Promise.all([
         sandboxOffer(),
-        ...input.servers.map((server) => offerOf(server, dependencies, attempt.signal)),
+        ...input.servers.map((server) => {
+          dependencies.pool.toolChanges.listing(input.turn.workflowId, server.name);
+          return offerOf(server, dependencies, attempt.signal);
+        }),
       ]);
       return storeCatalog(catalogOf(offers), dependencies);
     });
@@ -52,7 +60,15 @@ async function storeCatalog(catalog: Catalog, { store }: ActivityDependencies): 
     JSON.stringify({ name: exposedName, description, parameters: inputSchema }),
   );
   const { tokens } = await countTokens(definitions.join('\n'));
-  return { ref, servers: catalog.servers, toolCount: catalog.tools.length, definitionTokens: tokens };
+  return { ref, servers: catalog.servers.map(briefly), toolCount: catalog.tools.length, definitionTokens: tokens };
+}
+
+/** As history has it; the stored catalog names every problem. */
+function briefly(server: CatalogServer): CatalogServer {
+  const more = server.problems.length - PROBLEMS_TOLD;
+  if (more <= 0) return server;
+  const rest = { tool: '', problem: `${more} more tools were left out; the stored catalog names them` };
+  return { ...server, problems: [...server.problems.slice(0, PROBLEMS_TOLD), rest] };
 }
 
 async function sandboxOffer(): Promise<Offer> {
@@ -74,16 +90,37 @@ async function offerOf(spec: SpecServer, dependencies: ActivityDependencies, sig
     const tools = listing.tools
       .map((tool) => select(spec.name, tool, settings.honoursIdempotencyKeys))
       .filter((tool) => isEnabled(spec, tool.tool, tool.tags));
-    const told = settings.description ?? listing.instructions ?? listing.title;
-    const description = told === undefined ? undefined : dependencies.redact(told);
-    const problems = listing.problems.map(({ tool, problem }) => ({ tool, problem: dependencies.redact(problem) }));
-    return { server: { ...known, toolCount: tools.length, problems, ...(description && { description }) }, tools };
+    const words = wordsOf(settings.description, listing, dependencies.redact);
+    const problems = listing.problems.map(({ tool, problem }) => ({
+      tool: cut(tool, 200),
+      problem: dependencies.redact(problem),
+    }));
+    return { server: { ...known, toolCount: tools.length, problems, ...words }, tools };
   } catch (error) {
     if (signal.aborted || (error instanceof LongshoreError && error.exitCode === 2)) throw error;
     const reason = dependencies.redact(error instanceof Error ? error.message : String(error));
-    const description = settings.description ? { description: settings.description } : {};
-    return { server: { ...known, ...description, toolCount: 0, problems: [], unavailable: reason }, tools: [] };
+    const words = wordsOf(settings.description, {}, dependencies.redact);
+    return { server: { ...known, ...words, toolCount: 0, problems: [], unavailable: reason }, tools: [] };
   }
+}
+
+/** The configured description comes first, and the server's own instructions are told beside it. Source: case cat-5. */
+function wordsOf(
+  configured: string | undefined,
+  { instructions, title }: Pick<ToolListing, 'instructions' | 'title'>,
+  redact: (text: string) => string,
+): Pick<CatalogServer, 'description' | 'instructions'> {
+  const clean = (text: string): string => cut(redact(text).trim(), DESCRIPTION_CHARACTERS);
+  const description = clean(configured ?? title ?? '');
+  const own = clean(instructions ?? '');
+  return {
+    ...(description !== '' && (configured !== undefined || own === '') && { description }),
+    ...(own !== '' && own !== description && { instructions: own }),
+  };
+}
+
+function cut(text: string, characters: number): string {
+  return text.length <= characters ? text : `${text.slice(0, characters - 1).toWellFormed()}…`;
 }
 
 function checkSelectors(spec: SpecServer, listing: ToolListing): void {

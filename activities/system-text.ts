@@ -11,15 +11,19 @@ const FILES =
 export function systemText(frame: TurnFrame, catalog: Catalog): string {
   const servers = catalog.servers.flatMap((server) => {
     if (server.unavailable !== undefined) {
-      return [`- ${server.name}: not available now (${cut(server.unavailable)}). Its tools cannot be called.`];
+      return [`- ${server.name}: not available now (${cut(server.unavailable, 300)}). Its tools cannot be called.`];
     }
-    return server.description === undefined ? [] : [`- ${server.name}: ${cut(server.description)}`];
+    const { name, description = '', instructions = '' } = server;
+    if (description === '' || instructions === '') {
+      return description + instructions === '' ? [] : [`- ${name}: ${cut(description + instructions, 1_000)}`];
+    }
+    return [`- ${name}: ${cut(description, 1_000)} In its own words: ${cut(instructions, 1_000)}`];
   });
   const list = servers.length === 0 ? '' : `Tool servers:\n${servers.join('\n')}`;
   return [frame.instructions, FILES, list].filter((part) => part !== '').join('\n\n');
 }
 
-function cut(text: string): string {
+function cut(text: string, characters: number): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  return line.length <= 300 ? line : `${line.slice(0, 299).toWellFormed()}…`;
+  return line.length <= characters ? line : `${line.slice(0, characters - 1).toWellFormed()}…`;
 }

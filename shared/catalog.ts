@@ -26,7 +26,10 @@ export interface CatalogTool {
 /** What is known of one server in this turn. */
 export interface CatalogServer {
   readonly name: string;
+  /** As configured, else the server's title where it gives no instructions; at most 1,000 characters. */
   readonly description?: string;
+  /** The server's own, beside the description; at most 1,000 characters. */
+  readonly instructions?: string;
   readonly toolCount: number;
   /** A call's deadline as configured. */
   readonly timeoutMs: number;

@@ -3,7 +3,13 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { McpError, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  ElicitRequestSchema,
+  McpError,
+  ToolListChangedNotificationSchema,
+  type ElicitRequest,
+  type ElicitResult,
+} from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
@@ -28,7 +34,10 @@ export interface RpcRequest {
 }
 
 /** What a server answers. */
-export type RpcAnswer = { readonly result: JsonObject } | { readonly error: RpcError };
+export type RpcAnswer = ({ readonly result: JsonObject } | { readonly error: RpcError }) & {
+  /** What it asked a person meanwhile, and was declined. */
+  readonly declined?: readonly string[];
+};
 
 /** A connection that has been initialised. */
 export interface Connection {
@@ -37,6 +46,10 @@ export interface Connection {
   readonly offersTools: boolean;
   /** False once no request can be sent any more. */
   readonly isOpen: boolean;
+  /** Whether any request was answered, be it with an error; a message above the limit is an answer of sorts. */
+  readonly hasAnswered: boolean;
+  /** When it was lost, by `performance.now()`. */
+  readonly closedAtMs: number | undefined;
   /** Raises a fault, an error of the catalogue, or the signal's reason. */
   request(request: RpcRequest): Promise<RpcAnswer>;
   close(): Promise<void>;
@@ -49,6 +62,8 @@ export interface ConnectionOptions {
   /** Hears of what goes wrong beside any request. */
   readonly onTrouble: (error: Error) => void;
   readonly onToolsChanged: () => void;
+  /** Answers what the server asks of a person. */
+  readonly onElicitation: (request: ElicitRequest) => Promise<ElicitResult>;
   /** Runs before the transport closes, as long as the connection is open. */
   readonly beforeClose?: () => Promise<void>;
   /** Frees what the transport was given. */
@@ -57,23 +72,39 @@ export interface ConnectionOptions {
 
 /** Connects and initialises; rejects with what the transport or the SDK raised. The transport is then closing. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {
-  const client = new Client({ name: 'longshore', version: '1' }, { capabilities: {} });
+  // An accepted form gets the defaults of its schema from the SDK. Sampling, roots and tasks are not offered.
+  const capabilities = { elicitation: { form: { applyDefaults: true } } };
+  const client = new Client({ name: 'longshore', version: '1' }, { capabilities });
   const inFlight = new Set<Exchange>();
   let isOpen = true;
+  let hasAnswered = false;
+  let closedAtMs: number | undefined;
   let fault: Error | undefined;
   // The SDK's client is no event target: these two properties are its interface.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener
   client.onerror = (error) => {
-    if (error instanceof MessageTooLargeFault) fault = error;
+    if (error instanceof MessageTooLargeFault) {
+      fault = error;
+      hasAnswered = true;
+    }
     options.onTrouble(error);
   };
   // oxlint-disable-next-line unicorn/prefer-add-event-listener
   client.onclose = () => {
     isOpen = false;
+    closedAtMs = performance.now();
     const reason = fault ?? new LostFault('the connection was lost');
     for (const exchange of inFlight) exchange.end(reason);
   };
   client.setNotificationHandler(ToolListChangedNotificationSchema, options.onToolsChanged);
+  client.setRequestHandler(ElicitRequestSchema, async (request) => {
+    // Over stdio nothing says which call a question belongs to: then it belongs to all that are under way.
+    const own = currentExchange.getStore();
+    const askers = own === undefined ? [...inFlight] : [own];
+    const answer = await options.onElicitation(request);
+    if (answer.action !== 'accept') for (const asker of askers) asker.declined.push(request.params.message);
+    return answer;
+  });
   // Outside of any exchange: what is opened here serves all of them.
   await currentExchange.exit(() => client.connect(options.transport, { timeout: options.startTimeoutMs }));
   return {
@@ -83,9 +114,17 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     get isOpen() {
       return isOpen;
     },
-    request: (request) => {
+    get hasAnswered() {
+      return hasAnswered;
+    },
+    get closedAtMs() {
+      return closedAtMs;
+    },
+    request: async (request) => {
       if (!isOpen) throw new NotSentFault('the connection was lost');
-      return ask(client, request, inFlight);
+      const answer = await ask(client, request, inFlight);
+      hasAnswered = true;
+      return answer;
     },
     close: async () => {
       if (isOpen) await options.beforeClose?.();
@@ -102,7 +141,8 @@ async function ask(client: Client, request: RpcRequest, inFlight: Set<Exchange>)
   inFlight.add(exchange);
   try {
     const answer = currentExchange.run(exchange, () => send(client, request, exchange));
-    return await Promise.race([answer, exchange.ended]);
+    const given = await Promise.race([answer, exchange.ended]);
+    return exchange.declined.length === 0 ? given : { ...given, declined: exchange.declined };
   } finally {
     inFlight.delete(exchange);
     exchange.dispose();

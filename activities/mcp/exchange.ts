@@ -16,6 +16,8 @@ export interface Exchange {
   readonly isOver: boolean;
   /** Whether the server gave the answer's stream an id, so that a broken stream may be taken up again. */
   isResumable: boolean;
+  /** What the server asked a person meanwhile, and was declined. */
+  readonly declined: string[];
   /** Ends the exchange without an answer. */
   end(reason: unknown): void;
   /** A sign of life: the deadline starts anew. */
@@ -56,6 +58,7 @@ export function openExchange(options: { readonly timeoutMs: number; readonly sig
       return isOver;
     },
     isResumable: false,
+    declined: [],
     end,
     alive: () => {
       if (!isOver) timer.refresh();

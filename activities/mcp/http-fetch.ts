@@ -49,23 +49,30 @@ export function createServerFetch(options: FetchOptions): ServerFetch {
     const request = { ...init, headers: Object.fromEntries(headers), dispatcher } as Parameters<typeof undiciFetch>[1];
     return undiciFetch(url, request);
   };
+  let isMuted = false;
+  const mute = (): void => {
+    isMuted = true;
+  };
   return {
     fetch: async (url, init) => {
       const exchange = currentExchange.getStore();
       const isResumption = new Headers(init?.headers).has('last-event-id');
       // Nobody waits for this answer any more: "no stream here" ends the SDK's attempts to read it.
       if (exchange?.isOver === true && isResumption) return new Response(null, { status: 405 });
+      const isStanding = exchange === undefined && init?.method === 'GET';
+      if (isStanding && isMuted) return new Response(null, { status: 405 });
       const response = await send(url, init).catch((error: unknown) => {
         if (exchange !== undefined && isResumption) resumptionFailed(exchange);
         throw networkFault(error);
       });
-      if (exchange === undefined || response.body === null) return response;
-      if (!response.ok) {
-        if (isResumption) resumptionFailed(exchange, response.status);
-        return response;
-      }
-      if (init?.method !== 'POST' && !isResumption) return response;
-      const body = watched(response.body, exchange, options.maxMessageBytes);
+      if (exchange !== undefined && isResumption && !response.ok) resumptionFailed(exchange, response.status);
+      if (response.body === null) return response;
+      const isAnswer = response.ok && (init?.method === 'POST' || isResumption);
+      const body = watched(response.body, {
+        limitBytes: options.maxMessageBytes,
+        ...(isAnswer && exchange !== undefined && { exchange }),
+        ...(isStanding && { onTooLarge: mute }),
+      });
       return new Response(body, { status: response.status, headers: response.headers });
     },
     close: () => dispatcher.destroy(),
@@ -95,8 +102,19 @@ function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** The same body; a message above the limit and an end without an answer end the exchange. */
-function watched(body: ReadableStream<Uint8Array>, exchange: Exchange, limitBytes: number): ReadableStream<Uint8Array> {
+interface Watch {
+  readonly limitBytes: number;
+  /** Whose answer the body is to bring. */
+  readonly exchange?: Exchange;
+  /** The stream for news outside of any exchange sent too much: it is not opened again. */
+  readonly onTooLarge?: () => void;
+}
+
+/** The same body up to the limit; a message above it and an end without an answer end the exchange. */
+function watched(
+  body: ReadableStream<Uint8Array>,
+  { limitBytes, exchange, onTooLarge }: Watch,
+): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let messageBytes = 0;
   return new ReadableStream<Uint8Array>({
@@ -104,7 +122,7 @@ function watched(body: ReadableStream<Uint8Array>, exchange: Exchange, limitByte
       try {
         const { done, value } = await reader.read();
         if (done) {
-          bodyEnded(exchange);
+          if (exchange !== undefined) bodyEnded(exchange);
           controller.close();
           return;
         }
@@ -112,8 +130,10 @@ function watched(body: ReadableStream<Uint8Array>, exchange: Exchange, limitByte
         if (messageBytes > limitBytes) throw new MessageTooLargeFault(limitBytes);
         controller.enqueue(value);
       } catch (error) {
-        if (error instanceof MessageTooLargeFault) exchange.end(error);
-        else bodyEnded(exchange);
+        if (error instanceof MessageTooLargeFault) {
+          onTooLarge?.();
+          exchange?.end(error);
+        } else if (exchange !== undefined) bodyEnded(exchange);
         await reader.cancel(error).catch(() => {});
         controller.error(error);
       }

@@ -1,15 +1,18 @@
-// A server's stderr and stray stdout in the Worker's log: whole lines, secrets out, bounded in length and number, so that
-// a chatty server fills neither memory nor log.
+// A server's stderr and stray stdout in the Worker's log: whole lines, secrets out, bounded in length and in lines a minute,
+// so that a chatty server fills neither memory nor log, and one that runs for weeks is still heard.
 import { StringDecoder } from 'node:string_decoder';
 
 const LONGEST_LINE = 2_000;
 const MOST_LINES = 200;
+const WINDOW_MS = 60_000;
 const LAST_LINES = 5;
 
 interface LineLogOptions {
   readonly redact: (text: string) => string;
-  /** Gets each line; after 200 of them, once, that no more will follow. */
+  /** Gets each line, at most 200 a minute; where lines are left out, that they are, and later how many. */
   readonly write: (line: string) => void;
+  /** A clock in milliseconds that never goes back. @default performance.now */
+  readonly now?: () => number;
 }
 
 /** Takes chunks, writes lines. */
@@ -17,6 +20,7 @@ export class LineLog {
   readonly #options: LineLogOptions;
   readonly #decoder = new StringDecoder('utf8');
   #partial = '';
+  #windowStartMs = Number.NEGATIVE_INFINITY;
   #count = 0;
   #last: string[] = [];
 
@@ -26,7 +30,8 @@ export class LineLog {
 
   /** The last lines, for the message of a server that could not be started; at most five, 1,000 characters together. */
   get lastLines(): string {
-    return [...this.#last, this.#options.redact(this.#partial.trim())].filter(Boolean).join(' | ').slice(-1_000);
+    const lines = [...this.#last, this.#partial].map((line) => this.#clean(line));
+    return lines.filter(Boolean).join(' | ').slice(-1_000);
   }
 
   append(chunk: Buffer): void {
@@ -37,14 +42,29 @@ export class LineLog {
   }
 
   line(line: string): void {
-    const text = this.#options
-      .redact(line.slice(0, 2 * LONGEST_LINE))
-      .slice(0, LONGEST_LINE)
-      .trimEnd();
-    if (text === '') return;
-    this.#last = [...this.#last, text].slice(-LAST_LINES);
+    const raw = line.slice(0, 2 * LONGEST_LINE);
+    if (raw.trim() === '') return;
+    this.#last.push(raw);
+    if (this.#last.length > LAST_LINES) this.#last.shift();
+    this.#openWindow();
     this.#count += 1;
-    if (this.#count <= MOST_LINES) this.#options.write(text);
-    if (this.#count === MOST_LINES) this.#options.write(`(${MOST_LINES} lines logged; further ones are left out)`);
+    if (this.#count <= MOST_LINES) this.#options.write(this.#clean(raw));
+    if (this.#count === MOST_LINES) {
+      this.#options.write(`(${MOST_LINES} lines logged within a minute; further ones are left out until it is over)`);
+    }
+  }
+
+  #openWindow(): void {
+    const nowMs = (this.#options.now ?? (() => performance.now()))();
+    if (nowMs - this.#windowStartMs < WINDOW_MS) return;
+    const leftOut = this.#count - MOST_LINES;
+    if (leftOut > 0) this.#options.write(`(${leftOut} lines were left out)`);
+    this.#windowStartMs = nowMs;
+    this.#count = 0;
+  }
+
+  /** Before it is cut: half a secret at the end would not be found. */
+  #clean(line: string): string {
+    return this.#options.redact(line).slice(0, LONGEST_LINE).trimEnd();
   }
 }

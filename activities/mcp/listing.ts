@@ -1,10 +1,15 @@
 // What a server offers, from all its pages: each tool once, unusable ones left out and named.
 import { isObject, type JsonObject, type JsonValue } from '../../shared/json.ts';
 import type { ToolAnnotations, ToolDefinition, ToolListing } from '../../shared/tool-server.ts';
+import { isDeeperThan } from './depth.ts';
 import type { SchemaChecker } from './schema-check.ts';
 
 /** More pages than this are a server that never ends. */
 export const MOST_PAGES = 1_000;
+/** More tools than this no model can be offered; further pages are not asked for. */
+export const MOST_TOOLS = 20_000;
+/** Of a tool's whole description; schemas are walked by recursion. */
+const MOST_TOOL_LEVELS = 100;
 
 type Problem = ToolListing['problems'][number];
 
@@ -18,9 +23,9 @@ export async function listAllTools(listPage: ListPage): Promise<readonly JsonVal
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES; page += 1) {
     const result = await listPage(cursor === undefined ? {} : { cursor });
-    if (Array.isArray(result['tools'])) tools.push(...(result['tools'] as readonly JsonValue[]));
+    if (Array.isArray(result['tools'])) for (const tool of result['tools'] as readonly JsonValue[]) tools.push(tool);
     const next = result['nextCursor'];
-    if (typeof next !== 'string' || next === '' || seen.has(next)) return tools;
+    if (typeof next !== 'string' || next === '' || seen.has(next) || tools.length >= MOST_TOOLS) return tools;
     seen.add(next);
     cursor = next;
   }
@@ -40,6 +45,10 @@ export async function describeTools(
     const name = isObject(tool) ? tool['name'] : undefined;
     if (!isObject(tool) || typeof name !== 'string' || name === '') {
       problems.push({ tool: '', problem: 'a tool without a name' });
+      continue;
+    }
+    if (isDeeperThan(tool, MOST_TOOL_LEVELS)) {
+      problems.push({ tool: name, problem: `its description is nested deeper than ${MOST_TOOL_LEVELS} levels` });
       continue;
     }
     const text = JSON.stringify(tool);

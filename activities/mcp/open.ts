@@ -9,6 +9,7 @@ import { LongshoreError, messageOf } from '../../shared/errors.ts';
 import { DEFAULT_MAX_MESSAGE_BYTES, type HttpServerConfig, type StdioServerConfig } from '../../shared/mcp-config.ts';
 import type { Environment } from '../../shared/mcp-config-schema.ts';
 import { connect, type Connection, type ConnectionOptions } from './connection.ts';
+import { answerOf, type AnswerElicitation } from './elicitation.ts';
 import { createExpand, expandRecord } from './expand.ts';
 import { createServerFetch, MOST_RESUMPTIONS } from './http-fetch.ts';
 import { LineLog } from './line-log.ts';
@@ -33,11 +34,17 @@ export interface OpenContext {
   readonly startTimeoutMs: number;
   /** Where relative `cwd`s start. */
   readonly configFolder: string;
+  /** The environment is about to be read: what of it is secret may have changed. */
+  readonly onExpand: () => void;
+  readonly onToolsChanged: () => void;
+  /** @default declines */
+  readonly answerElicitation?: AnswerElicitation | undefined;
 }
 
 /** Starts a stdio server; raises `McpServerUnavailable` or `EnvironmentMissing`. */
 export async function openStdio(config: StdioServerConfig, context: OpenContext): Promise<Connection> {
   const { name, log, redact } = context;
+  context.onExpand();
   const expand = createExpand(name, context.env);
   const cwd = config.cwd === undefined ? undefined : await folderOf(expand(config.cwd, 'cwd'), context);
   const stderr = new LineLog({ redact, write: (line) => log.debug(line, { stream: 'stderr' }) });
@@ -69,10 +76,14 @@ export async function openStdio(config: StdioServerConfig, context: OpenContext)
 /** Opens an HTTP session; raises `McpServerUnavailable` or `EnvironmentMissing`. */
 export async function openHttp(config: HttpServerConfig, context: OpenContext): Promise<Connection> {
   const expand = createExpand(context.name, context.env);
+  context.onExpand();
   const url = URL.parse(expand(config.url, 'url'));
   if (url === null) throw unavailable(context, `its \`url\` ${config.url} is none`, 'Correct it in');
   const server = createServerFetch({
-    headers: () => expandRecord(config.headers, expand, 'headers'),
+    headers: () => {
+      context.onExpand();
+      return expandRecord(config.headers, expand, 'headers');
+    },
     maxMessageBytes: config.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
   });
   const transport = new StreamableHTTPClientTransport(url, {
@@ -108,11 +119,16 @@ export async function openLocal(local: LocalServer, context: OpenContext): Promi
   }
 }
 
-function connectOptions({ startTimeoutMs, log }: OpenContext): Omit<ConnectionOptions, 'transport'> {
+function connectOptions(context: OpenContext): Omit<ConnectionOptions, 'transport'> {
+  const { name, startTimeoutMs, log, answerElicitation } = context;
   return {
     startTimeoutMs,
     onTrouble: (error) => log.trouble(error),
-    onToolsChanged: () => log.info('the server says that its list of tools has changed'),
+    onToolsChanged: () => {
+      log.info('the server says that its list of tools has changed');
+      context.onToolsChanged();
+    },
+    onElicitation: (request) => answerOf(name, request, answerElicitation),
   };
 }
 

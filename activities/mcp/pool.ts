@@ -3,11 +3,14 @@ import { LongshoreError } from '../../shared/errors.ts';
 import { DEFAULT_TOOL_TIMEOUT_MS, type McpConfig, type McpServerConfig } from '../../shared/mcp-config.ts';
 import { redact as redactSecrets, secretsOf, type Environment } from '../../shared/mcp-config-schema.ts';
 import type { ToolAnnotations, ToolServer } from '../../shared/tool-server.ts';
+import { PROCESS_PAUSES, SESSION_PAUSES, type RestartPauses } from './backoff.ts';
 import type { Connection } from './connection.ts';
+import type { AnswerElicitation } from './elicitation.ts';
 import type { LocalServer } from './local.ts';
 import { openHttp, openLocal, openStdio, type OpenContext } from './open.ts';
 import { createPooledServer } from './pooled-server.ts';
 import { createServerLog, type PoolLogEntry } from './server-log.ts';
+import { createToolChanges, type ToolChanges } from './tool-changes.ts';
 
 export type { PoolLogEntry } from './server-log.ts';
 
@@ -28,6 +31,10 @@ export interface McpPool {
   names(): readonly string[];
   /** Raises `McpServerUnknown`. */
   settings(name: string): ServerSettings;
+  /** What servers said of their lists of tools. */
+  readonly toolChanges: ToolChanges;
+  /** Every value of the environment that must not be seen, those that were replaced meanwhile too; longest first. */
+  secrets(): readonly string[];
   /** Ends every connection and every process; calls under way end as lost. */
   close(): Promise<void>;
 }
@@ -43,6 +50,10 @@ export interface McpPoolOptions {
   readonly configFolder?: string;
   /** How long a server may take to start and answer `initialize`, in milliseconds. @default 60000 */
   readonly startTimeoutMs?: number;
+  /** How long a server's process that failed is left alone. @default 1 s, doubled up to 60 s */
+  readonly restartPauses?: RestartPauses;
+  /** Answers what servers ask of a person. @default declines */
+  readonly answerElicitation?: AnswerElicitation;
 }
 
 interface PooledEntry {
@@ -55,8 +66,10 @@ const START_TIMEOUT_MS = 60_000;
 /** Makes the pool; raises `ToolServerClash` when a local server has the name of a configured one. Starts nothing. */
 export function createMcpPool(options: McpPoolOptions): McpPool {
   const env = options.env ?? process.env;
-  const secrets = secretsOf(options.config, env);
-  const redact = (text: string): string => redactSecrets(text, secrets);
+  const secrets = createSecrets(options.config, env);
+  const redact = (text: string): string => redactSecrets(text, secrets.all());
+  const toolChanges = createToolChanges();
+  const pauses = options.restartPauses ?? PROCESS_PAUSES;
   const entries = new Map<string, PooledEntry>();
   const contextOf = (name: string): OpenContext => ({
     name,
@@ -66,26 +79,39 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     redact,
     startTimeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
     configFolder: options.configFolder ?? process.cwd(),
+    onExpand: secrets.refresh,
+    onToolsChanged: () => toolChanges.told(name),
+    answerElicitation: options.answerElicitation,
   });
   for (const [name, config] of Object.entries(options.config.servers)) {
     const context = contextOf(name);
     entries.set(
       name,
-      entryOf(config, context, () => openConfigured(config, context)),
+      entryOf(config, context, {
+        open: () => openConfigured(config, context),
+        pauses: config.type === 'stdio' ? pauses : SESSION_PAUSES,
+      }),
     );
   }
   for (const local of options.localServers ?? []) {
     if (entries.has(local.name)) throw clash(local.name, options.config.source);
     const context = contextOf(local.name);
-    entries.set(
-      local.name,
-      entryOf(local, context, () => openLocal(local, context)),
-    );
+    entries.set(local.name, entryOf(local, context, { open: () => openLocal(local, context), pauses }));
   }
-  return poolOf(entries, options.config.source);
+  return { ...poolOf(entries, options.config.source), toolChanges, secrets: secrets.all };
 }
 
-function poolOf(entries: ReadonlyMap<string, PooledEntry>, source: string): McpPool {
+/** A token that is replaced in the environment is used by the next request; the old one stays a secret. */
+function createSecrets(config: McpConfig, env: Environment): { refresh: () => void; all: () => readonly string[] } {
+  let all = secretsOf(config, env);
+  const refresh = (): void => {
+    const added = secretsOf(config, env).filter((secret) => !all.includes(secret));
+    if (added.length > 0) all = [...all, ...added].sort((a, b) => b.length - a.length);
+  };
+  return { refresh, all: () => all };
+}
+
+function poolOf(entries: ReadonlyMap<string, PooledEntry>, source: string): Omit<McpPool, 'toolChanges' | 'secrets'> {
   const entry = (name: string): PooledEntry => {
     const found = entries.get(name);
     if (found === undefined) throw unknown(name, [...entries.keys()], source);
@@ -103,7 +129,12 @@ function poolOf(entries: ReadonlyMap<string, PooledEntry>, source: string): McpP
 
 type Common = Pick<McpServerConfig, 'description' | 'timeoutMs' | 'annotations' | 'honoursIdempotencyKeys'>;
 
-function entryOf(common: Common, context: OpenContext, open: () => Promise<Connection>): PooledEntry {
+interface Opening {
+  readonly open: () => Promise<Connection>;
+  readonly pauses: RestartPauses;
+}
+
+function entryOf(common: Common, context: OpenContext, opening: Opening): PooledEntry {
   const { name, source, redact } = context;
   const { timeoutMs = DEFAULT_TOOL_TIMEOUT_MS, annotations = {}, honoursIdempotencyKeys = false, description } = common;
   const settings = {
@@ -112,7 +143,7 @@ function entryOf(common: Common, context: OpenContext, open: () => Promise<Conne
     annotations,
     ...(description !== undefined && { description }),
   };
-  return { settings, server: createPooledServer({ name, source, timeoutMs, annotations, open, redact }) };
+  return { settings, server: createPooledServer({ name, source, timeoutMs, annotations, redact, ...opening }) };
 }
 
 async function openConfigured(config: McpServerConfig, context: OpenContext): Promise<Connection> {

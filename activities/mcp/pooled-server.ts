@@ -2,16 +2,17 @@
 // for what can go wrong. Never sends a call twice, except to a server that refused it unseen for its session.
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import type { ToolAnnotations, ToolListing, ToolRequest, ToolServer } from '../../shared/tool-server.ts';
+import type { ToolAnnotations, ToolListing, ToolRequest, ToolResponse, ToolServer } from '../../shared/tool-server.ts';
+import { createBackoff, type RestartPauses } from './backoff.ts';
 import type { Connection, RpcAnswer, RpcRequest } from './connection.ts';
+import { isDeeperThan, MOST_LEVELS } from './depth.ts';
+import { declinedBlock } from './elicitation.ts';
 import { DeadlineFault, MessageTooLargeFault, NotSentFault, SessionGoneFault } from './faults.ts';
 import { describeTools, listAllTools } from './listing.ts';
 import { IDEMPOTENCY_KEY_META } from './meta.ts';
 import { errorResponse, toToolResponse } from './messages.ts';
 import { createSchemaChecker } from './schema-check.ts';
-
-/** After a failed start, calls get the same failure for this long: parallel calls must not start a process each. */
-const RESTART_PAUSE_MS = 1_000;
+import { createSlot } from './slot.ts';
 
 /** What a pooled server is made of. */
 export interface PooledServerOptions {
@@ -22,24 +23,32 @@ export interface PooledServerOptions {
   readonly annotations: { readonly [tool: string]: ToolAnnotations };
   /** Opens a new connection; raises an error of the catalogue. */
   readonly open: () => Promise<Connection>;
+  readonly pauses: RestartPauses;
   readonly redact: (text: string) => string;
 }
 
 /** Makes the server; nothing is started before it is used. */
 export function createPooledServer(options: PooledServerOptions): ToolServer {
   const { name } = options;
-  const slot = createSlot(options);
+  const backoff = createBackoff(options.pauses);
+  const slot = createSlot({ ...options, backoff });
   const errorOf = (error: unknown, tool?: string): unknown => catalogued(error, { ...options, ...(tool && { tool }) });
 
   async function request(input: RpcRequest): Promise<RpcAnswer> {
     const connection = await slot.take(input.signal);
     try {
-      return await connection.request(input);
+      return await answerOf(connection, input);
     } catch (error) {
       if (error instanceof NotSentFault) slot.drop(connection);
       if (!(error instanceof SessionGoneFault)) throw error;
     }
-    return (await slot.take(input.signal)).request(input);
+    return answerOf(await slot.take(input.signal), input);
+  }
+
+  async function answerOf(connection: Connection, input: RpcRequest): Promise<RpcAnswer> {
+    const answer = await connection.request(input);
+    backoff.worked();
+    return answer;
   }
 
   async function listPage(params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
@@ -69,8 +78,7 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
       const { timeoutMs } = options;
       try {
         const call: RpcRequest = { method: 'tools/call', params, timeoutMs, signal, ...(onProgress && { onProgress }) };
-        const answer = await request(call);
-        return 'error' in answer ? errorResponse(answer.error) : toToolResponse(answer.result);
+        return responseOf(await request(call));
       } catch (error) {
         throw signal.aborted ? signal.reason : errorOf(error, tool);
       }
@@ -79,81 +87,19 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
   };
 }
 
-interface Slot {
-  take(signal: AbortSignal): Promise<Connection>;
-  drop(connection: Connection): void;
-  close(): Promise<void>;
+/** The answer as a tool's result, with the questions that nobody could answer. */
+function responseOf(answer: RpcAnswer): ToolResponse {
+  const response = bareResponse(answer);
+  if (answer.declined === undefined) return response;
+  return { ...response, content: [...response.content, declinedBlock(answer.declined)] };
 }
 
-/** Holds the one connection. */
-function createSlot({ name, open }: PooledServerOptions): Slot {
-  let current: Promise<Connection> | undefined;
-  let failure: { readonly error: unknown; readonly atMs: number } | undefined;
-  let isClosed = false;
-  const closing = new Set<Promise<void>>();
-
-  function closeInBackground(connection: Connection): void {
-    const done = connection
-      .close()
-      .catch(() => {})
-      .finally(() => closing.delete(done));
-    closing.add(done);
+function bareResponse(answer: RpcAnswer): ToolResponse {
+  if (isDeeperThan('error' in answer ? answer.error : answer.result, MOST_LEVELS)) {
+    const text = `The server's answer is nested deeper than ${MOST_LEVELS} levels and was left out. The call may have taken effect.`;
+    return { isError: true, content: [{ type: 'text', text }] };
   }
-
-  async function start(): Promise<Connection> {
-    try {
-      const connection = await open();
-      failure = undefined;
-      return connection;
-    } catch (error) {
-      failure = { error, atMs: performance.now() };
-      current = undefined;
-      throw error;
-    }
-  }
-
-  async function live(): Promise<Connection> {
-    const before = current;
-    const connection = await before;
-    if (connection?.isOpen === true) return connection;
-    if (connection !== undefined && current === before) {
-      current = undefined;
-      closeInBackground(connection);
-    }
-    if (isClosed) throw closedError(name);
-    if (failure !== undefined && performance.now() - failure.atMs < RESTART_PAUSE_MS) throw failure.error;
-    current ??= start();
-    return current;
-  }
-
-  return {
-    take: (signal) => orAborted(live(), signal),
-    drop: (connection) => {
-      current = undefined;
-      closeInBackground(connection);
-    },
-    close: async () => {
-      isClosed = true;
-      const connection = await current?.catch(() => undefined);
-      current = undefined;
-      if (connection !== undefined) closeInBackground(connection);
-      await Promise.all(closing);
-    },
-  };
-}
-
-/** Waits for a start that others wait for too: an abort ends the wait, not the start. */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  promise.catch(() => {});
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
+  return 'error' in answer ? errorResponse(answer.error) : toToolResponse(answer.result);
 }
 
 interface ErrorContext {
@@ -205,9 +151,4 @@ function listingError(error: unknown, options: PooledServerOptions): unknown {
 function unlisted({ name, source }: ErrorContext, why: string): LongshoreError {
   const message = `MCP server \`${name}\` did not list its tools: ${why}`;
   return new LongshoreError('McpServerUnavailable', message, `Check the server and its entry in ${source}.`);
-}
-
-function closedError(name: string): LongshoreError {
-  const message = `MCP server \`${name}\` was asked after the Worker had closed it`;
-  return new LongshoreError('McpServerUnavailable', message, 'The call is made again by another Worker.');
 }

@@ -3,6 +3,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { watchGroups } from './group-watch.ts';
+
 /** How long a server may take to end after its input closes, and again after SIGTERM. */
 const GRACE_MS = 1_500;
 /** The same for what is left of the group when the server itself has ended; unreaped grandchildren count as alive. */
@@ -15,9 +17,10 @@ let isHooked = false;
 /** Whether children get a group of their own; Windows has none. */
 export const HAS_GROUPS = process.platform !== 'win32';
 
-/** Has the group killed should this process exit without closing it. */
+/** Has the group killed should this process end without closing it, in whatever way. */
 export function guardGroup(pid: number): void {
   groups.add(pid);
+  if (HAS_GROUPS) watchGroups(groups);
   if (isHooked) return;
   isHooked = true;
   process.once('exit', () => {
@@ -44,6 +47,7 @@ export async function endGroup(
     await until(isGone, hasEnded(child) ? LEFTOVER_GRACE_MS : GRACE_MS);
   }
   groups.delete(pid);
+  if (HAS_GROUPS) watchGroups(groups);
 }
 
 function hasEnded(child: ChildProcess): boolean {

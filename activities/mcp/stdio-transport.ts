@@ -71,12 +71,12 @@ export class StdioTransport implements Transport {
       ...(cwd !== undefined && { cwd }),
     });
     this.#child = child;
+    if (child.pid !== undefined) guardGroup(child.pid);
     this.#listen(child);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', reject);
     });
-    if (child.pid !== undefined) guardGroup(child.pid);
   }
 
   /** Resolves when the message is written. Rejects with `NotSentFault` where the process is known to be gone. */

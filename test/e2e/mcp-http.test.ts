@@ -52,7 +52,7 @@ describe('server-everything', () => {
     await startEverything(port);
     const { pool } = testPool({ web: http(`http://127.0.0.1:${port}/mcp`) });
     const { tools, problems, instructions } = await pool.server('web').listTools(AbortSignal.timeout(20_000));
-    expect(tools).toHaveLength(13);
+    expect(tools).toHaveLength(14);
     expect(problems).toEqual([]);
     expect(instructions).toBeTruthy();
     expect(firstText(await call(pool, ['web', 'echo'], { message: 'hi' }))).toContain('hi');

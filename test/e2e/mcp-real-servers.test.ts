@@ -39,7 +39,7 @@ const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 describe('every server', () => {
   it.each([
     ['fs', 14, 'read_text_file'],
-    ['everything', 13, 'get-tiny-image'],
+    ['everything', 14, 'get-tiny-image'],
     ['memory', 9, 'read_graph'],
     ['calc', 21, 'base64'],
   ])('%s lists its tools, all of them usable', async (server, count, known) => {
