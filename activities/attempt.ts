@@ -3,7 +3,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { HEARTBEAT_INTERVAL_MS } from '../shared/activity-options.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
-import { PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
+import { payloadBytes, PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
 
 /** The attempt under way. */
 export interface Attempt {
@@ -50,7 +50,7 @@ export async function runAttempt<T>(
 
 /** Temporal would try an Activity again for ever whose result is too large for it. */
 function requireFits(result: unknown, activity: string): void {
-  const sizeBytes = Buffer.byteLength(JSON.stringify(result) ?? '');
+  const sizeBytes = payloadBytes(result);
   if (sizeBytes <= PAYLOAD_LIMIT_BYTES) return;
   throw new LongshoreError(
     'SizeLimit',

@@ -1,8 +1,7 @@
 // Keeps a step's commit within one payload: above Temporal's limit its Workflow Task would fail for ever. Only the list of
 // further content blocks can grow so; it gives way, in words, largest first.
-import { utf8ToBytes } from '@noble/hashes/utils.js';
 import type { CommittedResult } from '../shared/activities.ts';
-import { PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
+import { payloadBytes, PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
 import { spoken } from '../shared/results.ts';
 
 /** Room in the same payload for user messages and the rest of the Activity's input. */
@@ -11,7 +10,7 @@ const COMMIT_LIMIT_BYTES = PAYLOAD_LIMIT_BYTES - 200_000;
 /** The results, their block lists left out where all together would be too large; equal sizes give way in call order. */
 export function boundCommit(results: readonly CommittedResult[]): readonly CommittedResult[] {
   const bounded = [...results];
-  const sizes = results.map(sizeOf);
+  const sizes = results.map(payloadBytes);
   let total = sizes.reduce((sum, size) => sum + size, 0);
   const largestFirst = sizes
     .map((size, index) => ({ size, index }))
@@ -22,7 +21,7 @@ export function boundCommit(results: readonly CommittedResult[]): readonly Commi
     if (!result || result.blocks.length === 0) continue;
     const smaller = withoutBlocks(result, size);
     bounded[index] = smaller;
-    total -= size - sizeOf(smaller);
+    total -= size - payloadBytes(smaller);
   }
   return bounded;
 }
@@ -36,8 +35,4 @@ function withoutBlocks(result: CommittedResult, sizeBytes: number): CommittedRes
   const pointer = file && 'text' in result.context ? `${result.context.text}\n` : '';
   const { text, tokens } = spoken(result.outcome, `${pointer}${words}`);
   return { ...result, context: { text }, tokens, images: [], blocks: [] };
-}
-
-function sizeOf(result: CommittedResult): number {
-  return utf8ToBytes(JSON.stringify(result)).length;
 }
