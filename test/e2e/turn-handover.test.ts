@@ -7,7 +7,7 @@ import { createWorld, type World } from '../support/turn-world.ts';
 const call = (tool: string) => ({ name: `desk__${tool}`, arguments: {} });
 
 /** A world whose two Workers have tools of their own, so that each call knows where it runs. */
-async function twoWorkers(): Promise<{ world: World; gates: Gates; made: string[]; addSecond(): Promise<void> }> {
+async function twoWorkers(): Promise<{ world: World; gates: Gates; made: string[]; addSecond: () => Promise<void> }> {
   const gates = new Gates();
   const made: string[] = [];
   const deskFor = (worker: string) =>

@@ -134,7 +134,6 @@ describe('the calls of a step', () => {
       expect(heartbeatSeconds).toBeGreaterThan(0);
       expect(heartbeatSeconds).toBeLessThanOrEqual(30);
       expect(attributes.retryPolicy?.maximumAttempts).toBeGreaterThan(1);
-      expect(attributes.retryPolicy?.nonRetryableErrorTypes).toContain('ModelUnauthorized');
     }
   });
 
