@@ -72,7 +72,7 @@ export interface ModelAnswer {
     readonly inputText: string;
     readonly providerMetadata?: JsonValue;
   }[];
-  /** `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`. */
+  /** `stop`, `length`, `content-filter`, `refusal` (the text says why), `tool-calls`, `other`. */
   readonly finishReason: string;
   readonly usage: ModelUsage;
   /** The model that answered, as the provider names it; else the asked one. */

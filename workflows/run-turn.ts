@@ -153,11 +153,21 @@ function unusable(answer: CallModelResult): ErrorRecord | null {
     const message = `The model \`${answer.modelName}\` stopped at its output limit after ${answer.usage.outputTokens} tokens`;
     return { type: 'ModelAnswerTruncated', message, mend: 'Raise model.params.max_tokens, or ask for less.' };
   }
+  if (answer.finishReason === 'refusal') {
+    const message = `The model \`${answer.modelName}\` refused to answer: ${wordsOf(answer)}`;
+    return { type: 'ModelAnswerFiltered', message, mend: 'Change the request, or use another model.' };
+  }
   if (answer.finishReason === 'content-filter') {
     const message = `The provider of \`${answer.modelName}\` filtered the answer`;
     return { type: 'ModelAnswerFiltered', message, mend: 'Change the request, or use another model.' };
   }
   return null;
+}
+
+/** The beginning of its words; the whole is the turn's answer. */
+function wordsOf({ text, textRef }: CallModelResult): string {
+  if (textRef) return `(${textRef.bytes} bytes, see the answer)`;
+  return text.length <= 500 ? text : `${text.slice(0, 500).toWellFormed()}…`;
 }
 
 function cancelled(): Ending {

@@ -6,6 +6,7 @@ import type { AskModel, ModelAnswer, ModelRequest } from '../../shared/model.ts'
 import { collectAnswer } from './collect.ts';
 import { classifyModelError } from './errors.ts';
 import { type Environment, type ResolvedModel, resolveModel } from './providers.ts';
+import { createModelFetch } from './model-fetch.ts';
 import { createRedact } from './redact.ts';
 import { callOptionsFor, type RequestForm } from './request.ts';
 
@@ -24,14 +25,16 @@ export interface AskModelOptions {
  * @returns a function that raises only `ModelError` (see `errors.ts`), or the signal's reason once it is aborted.
  */
 export function createAskModel(options: AskModelOptions = {}): AskModel {
+  const env = options.env ?? process.env;
+  const send = createModelFetch(env);
   return async (request) => {
-    const env = options.env ?? process.env;
     const redact = createRedact([...(options.secrets ?? []), env['OPENAI_API_KEY']]);
     request.signal.throwIfAborted();
     const resolved = await resolveModel(request.model, {
       providers: options.providers ?? {},
       env,
       redact,
+      fetch: send,
       onBytes: () => request.onPart?.({ characters: 0 }),
     });
     return ask(request, resolved);

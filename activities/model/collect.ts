@@ -1,14 +1,20 @@
 // Gathers the parts of a streamed answer into one, within limits, and insists on a proper end.
 import type { LanguageModelV4StreamPart, LanguageModelV4ToolCall, LanguageModelV4Usage } from '@ai-sdk/provider';
 import type { ModelUsage } from '../../shared/facts.ts';
-import { isObject, type JsonValue } from '../../shared/json.ts';
+import type { JsonValue } from '../../shared/json.ts';
 import type { ModelAnswer, ModelRequest } from '../../shared/model.ts';
 import { classifyStreamError } from './errors.ts';
+import { type ChunkFacts, newChunkFacts, readChunk } from './chunk-facts.ts';
 import { type ModelCallContext, ModelError } from './model-error.ts';
+import { boundText } from './redact.ts';
 
 /** Bytes of text, reasoning and arguments together. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_TOOL_CALLS = 1000;
+/** A provider's name of its model goes into records. */
+const MAX_NAME_BYTES = 200;
+/** An answer that is wrong in itself is asked for this often in all. */
+const WRONG_ANSWER_ATTEMPTS = 3;
 
 type Part<T extends LanguageModelV4StreamPart['type']> = Extract<LanguageModelV4StreamPart, { type: T }>;
 
@@ -20,8 +26,8 @@ interface Gathered {
   modelName: string | null;
   bytes: number;
   callsBegun: number;
-  /** Of a chat stream: every call id the provider sent. Null where that cannot be seen. */
-  readonly sentIds: Set<string> | null;
+  /** Of a chat stream: what its raw chunks tell. Null where they are not OpenAI's. */
+  readonly chunks: ChunkFacts | null;
 }
 
 /** How to read a stream. */
@@ -50,11 +56,13 @@ export async function collectAnswer(
     modelName: null,
     bytes: 0,
     callsBegun: 0,
-    sentIds: options.hasOpenAiChunks ? new Set() : null,
+    chunks: options.hasOpenAiChunks ? newChunkFacts() : null,
   };
   // The pipe cancels the stream when aborted, even one that does not heed the signal; leaving the loop cancels it too.
   for await (const part of stream.pipeThrough(new TransformStream(), { signal: options.signal })) {
     options.onPart?.({ characters: 'delta' in part ? part.delta.length : 0 });
+    if (gathered.chunks?.isOther === true && part.type !== 'raw' && part.type !== 'error' && part.type !== 'finish')
+      continue;
     if (part.type === 'error') throw classifyStreamError(part.error, options.context);
     gather(gathered, part);
     checkLimits(gathered, options.context);
@@ -84,7 +92,7 @@ function gather(gathered: Gathered, part: LanguageModelV4StreamPart): void {
       gathered.modelName = part.modelId ?? gathered.modelName;
       return;
     case 'raw':
-      if (gathered.sentIds !== null) collectSentIds(part.rawValue, gathered.sentIds);
+      if (gathered.chunks !== null) readChunk(part.rawValue, gathered.chunks);
       return;
     case 'finish':
       gathered.finish = part;
@@ -117,16 +125,6 @@ function gatherReasoning(
   if (part.providerMetadata !== undefined) block.providerMetadata = asJson(part.providerMetadata);
 }
 
-/** The SDK replaces ids that are empty or used twice by random ones; those must not pass for the provider's. */
-function collectSentIds(chunk: unknown, into: Set<string>): void {
-  const choices = isObject(chunk) && Array.isArray(chunk['choices']) ? chunk['choices'] : [];
-  for (const choice of choices) {
-    const delta: unknown = isObject(choice) ? choice['delta'] : null;
-    const calls = isObject(delta) && Array.isArray(delta['tool_calls']) ? delta['tool_calls'] : [];
-    for (const call of calls) if (isObject(call) && typeof call['id'] === 'string') into.add(call['id']);
-  }
-}
-
 function checkLimits(gathered: Gathered, context: ModelCallContext): void {
   const calls = Math.max(gathered.callsBegun, gathered.toolCalls.length);
   if (gathered.bytes <= MAX_ANSWER_BYTES && calls <= MAX_TOOL_CALLS) return;
@@ -142,31 +140,49 @@ function checkLimits(gathered: Gathered, context: ModelCallContext): void {
 }
 
 function finishAnswer(gathered: Gathered, context: ModelCallContext): ModelAnswer {
-  const { finish } = gathered;
+  const { finish, chunks } = gathered;
   if (finish === null || finish.finishReason.unified === 'error') {
     const message = `The answer of ${context.model} ended without saying that it was complete.`;
     throw new ModelError('ModelStreamBroken', message, 'It is asked again.');
   }
-  const reason = finish.finishReason.unified;
-  if (reason === 'tool-calls' && gathered.toolCalls.length === 0) {
-    const message = `${context.model} ended its answer to call tools, and named none.`;
-    throw new ModelError('ModelAnswerInvalid', message, 'It is asked again.');
-  }
+  if (chunks?.hasOtherCalls === true) throw twoAnswers(context);
+  const finishReason = reasonOf(finish);
+  // What was filtered or refused is no request to act upon, however far it came.
+  const toolCalls = finishReason === 'content-filter' || finishReason === 'refusal' ? [] : gathered.toolCalls;
+  if (finishReason === 'tool-calls' && toolCalls.length === 0) throw callsMissing(context);
   return {
     text: gathered.text,
     reasoning: [...gathered.reasoning.values()].filter(
       (block) => block.text !== '' || block.providerMetadata !== undefined,
     ),
-    toolCalls: gathered.toolCalls.map((call) => ({
-      providerCallId: gathered.sentIds === null || gathered.sentIds.has(call.toolCallId) ? call.toolCallId : '',
+    toolCalls: toolCalls.map((call) => ({
+      providerCallId: chunks === null || chunks.sentIds.has(call.toolCallId) ? call.toolCallId : '',
       name: call.toolName,
       inputText: call.input,
       ...(call.providerMetadata === undefined ? {} : { providerMetadata: asJson(call.providerMetadata) }),
     })),
-    finishReason: reason === 'interrupted' ? 'other' : reason,
+    finishReason,
     usage: usageOf(finish.usage),
-    modelName: gathered.modelName ?? context.model,
+    modelName: boundText(gathered.modelName ?? context.model, MAX_NAME_BYTES),
   };
+}
+
+/** The SDK calls an answer filtered when the model refused in words of its own; what the provider said tells them apart. */
+function reasonOf({ finishReason: { unified, raw } }: Part<'finish'>): string {
+  if (unified === 'content-filter' && raw !== undefined && /^(?:stop|refusal)$/.test(raw)) return 'refusal';
+  return unified === 'interrupted' ? 'other' : unified;
+}
+
+function callsMissing(context: ModelCallContext): ModelError {
+  const message = `${context.model} ended its answer to call tools, and named none.`;
+  const mend = 'It is asked again; if it stays so, use another model.';
+  return new ModelError('ModelAnswerInvalid', message, mend, { maximumAttempts: WRONG_ANSWER_ATTEMPTS });
+}
+
+function twoAnswers(context: ModelCallContext): ModelError {
+  const message = `${context.model} gave several answers in one, and tool calls in more than the first.`;
+  const mend = 'Leave `n` out of model.params; if it is not there, use another model.';
+  return new ModelError('ModelAnswerInvalid', message, mend, { maximumAttempts: WRONG_ANSWER_ATTEMPTS });
 }
 
 function usageOf(usage: LanguageModelV4Usage): ModelUsage {

@@ -12,14 +12,17 @@ const LONGEST_LINE_BYTES = 32 * 1024 * 1024;
 const LONGEST_WRONG_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Makes a fetch that calls Node's once and passes event streams on untouched. `onBytes` hears of every chunk: comments
+ * Makes a fetch that calls `send` once and passes event streams on untouched. `onBytes` hears of every chunk: comments
  * that keep a connection alive while a model thinks are no events, and would else look like silence.
  * @throws ModelError the error that a JSON body tells of, else `ModelAnswerInvalid` for what is no event stream;
  * `ModelAnswerTooLarge`, through the stream, for a line above 32 MiB.
  */
-export function fetchEventStream(context: ModelCallContext, onBytes: () => void = () => {}): typeof fetch {
+export function fetchEventStream(
+  context: ModelCallContext,
+  { send, onBytes = () => {} }: { readonly send: typeof fetch; readonly onBytes?: (() => void) | undefined },
+): typeof fetch {
   return async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await send(input, init);
     if (!response.ok || response.body === null) return response;
     const { status, headers } = response;
     const contentType = headers.get('content-type') ?? '';

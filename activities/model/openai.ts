@@ -21,7 +21,8 @@ export function openAiModel(options: {
   readonly name: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly redact: Redact;
-  readonly onBytes?: () => void;
+  readonly fetch: typeof fetch;
+  readonly onBytes?: (() => void) | undefined;
 }): LanguageModelV4 {
   const { model, name, env, redact } = options;
   const baseUrl = readBaseUrl(env['OPENAI_BASE_URL']);
@@ -49,7 +50,10 @@ export function openAiModel(options: {
     baseURL: `${baseUrl.origin}${baseUrl.pathname}`,
     includeUsage: true,
     supportsStructuredOutputs: true,
-    fetch: fetchEventStream({ model: name, redact, streaming: false, ...openAiSettings }, options.onBytes),
+    fetch: fetchEventStream(
+      { model: name, redact, streaming: false, ...openAiSettings },
+      { send: options.fetch, onBytes: options.onBytes },
+    ),
     ...(apiKey === '' ? {} : { apiKey }),
     ...(Object.keys(query).length === 0 ? {} : { queryParams: query }),
   });

@@ -15,6 +15,8 @@ export interface ModelSources {
   readonly providers: Readonly<Record<string, ProviderFactory>>;
   readonly env: Environment;
   readonly redact: Redact;
+  /** What the built-in provider sends its requests with. */
+  readonly fetch: typeof fetch;
   /** Called for everything that arrives, keep-alive comments included. Of the built-in provider only. */
   readonly onBytes?: () => void;
 }
