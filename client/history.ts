@@ -1,7 +1,6 @@
 // Reads a Workflow's history as it grows, decoded by the Client's own data converter and codecs.
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
 import type { temporal } from '@temporalio/proto';
 import { isNotFound, turnNotFound } from './errors.ts';
 
@@ -55,9 +54,4 @@ export async function decodeFirst<T>(
   const [first] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads?.payloads ?? []);
   // What is decoded here was written by our own Workflow and Activities, whose types these are.
   return first as T;
-}
-
-/** A history stored as JSON, as `historyToJSON` or Temporal's CLI writes it. */
-export function parseHistory(json: string): History {
-  return historyFromJSON(JSON.parse(json));
 }

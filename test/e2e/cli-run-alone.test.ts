@@ -2,7 +2,7 @@
 // `run`, and leaves nothing running. Then the same on a terminal.
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import {
   type CliWorld,
@@ -15,6 +15,9 @@ import {
   PROJECT,
   startProcess,
 } from '../support/cli.ts';
+
+// Whole processes, on machines of two cores that do other things too.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let world: CliWorld;
 

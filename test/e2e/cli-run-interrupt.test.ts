@@ -1,9 +1,12 @@
 // Ctrl-C, SIGTERM and SIGKILL during `longshore run`, at every moment: the turn is cancelled, never made, or left to be found;
 // nothing is left running and nothing is lost.
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type CliEnd, type CliRun, type CliWorld, interrupt, openWorld, plan } from '../support/cli.ts';
+
+// Whole processes, on machines of two cores that do other things too.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let world: CliWorld;
 

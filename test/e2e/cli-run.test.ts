@@ -1,6 +1,6 @@
 // `longshore run` as scripts and people use it, on a Worker that `longshore dev` keeps: documents, lines, messages, chains of
 // turns, sessions, exit codes.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 
 import type { CliRun, CliWorld } from '../support/cli.ts';
@@ -50,6 +50,9 @@ const turn = z.strictObject({
   history: z.strictObject({ bytes: count, events: count, runs: count }),
 });
 type Turn = z.infer<typeof turn>;
+
+// Whole processes, on machines of two cores that do other things too.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let world: CliWorld;
 let dev: CliRun;

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import type { CliWorld, PlannedAnswer } from '../support/cli.ts';
 import { expectDone, expectError, openWorld, plan } from '../support/cli.ts';
@@ -24,6 +24,9 @@ interface Call {
   readonly placement: string | null;
   readonly files: readonly { readonly path: string; readonly sha256: string; readonly bytes: number }[];
 }
+
+// Whole processes, on machines of two cores that do other things too.
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 let world: CliWorld;
 /** A turn with a large text, an image and a file that the agent wrote; and a second one that wrote the same path otherwise. */
@@ -47,7 +50,7 @@ beforeAll(async () => {
     world.json<Shown>('run', 'agent.yaml', '--message', plan(...answers));
   first = await run({ toolCalls: calls }, { text: 'Done.' });
   second = await run({ toolCalls: [write('second')] }, { text: 'Done again.' });
-}, 120_000);
+});
 
 afterAll(async () => {
   await world.expectNothingRunning();
