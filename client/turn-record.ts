@@ -154,9 +154,13 @@ export class TurnRecorder {
 
   private addCommit(commit: StepCommit | undefined): TurnNews[] {
     const step = commit && this.record.steps[commit.step];
-    if (!step || step.commit) return [];
-    step.commit = commit;
-    for (const committed of commit.results) {
+    if (!step) return [];
+    // A large commit comes in parts; one that is tried again, by another Activity, tells nothing new.
+    const known = new Set(step.commit?.results.map((result) => result.callKey));
+    const added = commit.results.filter((result) => !known.has(result.callKey));
+    if (added.length === 0) return [];
+    step.commit = { step: commit.step, results: [...(step.commit?.results ?? []), ...added] };
+    for (const committed of added) {
       const call = this.findCall(committed.callKey);
       if (call) call.committed = committed;
     }

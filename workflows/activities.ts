@@ -1,5 +1,10 @@
 // The Activities as the Workflow calls them: by name, with the table's timeouts and a summary for Temporal's Web UI.
-import { ActivityCancellationType, scheduleActivity } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  ApplicationFailure,
+  scheduleActivity,
+  type ActivityOptions,
+} from '@temporalio/workflow';
 import type {
   CallModelInput,
   CallModelResult,
@@ -11,10 +16,12 @@ import type {
 import { ACTIVITY_SETTINGS } from '../shared/activity-options.ts';
 import type { CatalogFacts } from '../shared/catalog.ts';
 import type { ResultFacts } from '../shared/facts.ts';
+import { PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
+import { utf8Length } from '../shared/user-message.ts';
 
 /** Asks every server of the spec what it offers. */
 export function listTools(input: ListToolsInput): Promise<CatalogFacts> {
-  return scheduleActivity('longshoreListTools', [input], {
+  return schedule('longshoreListTools', input, {
     ...ACTIVITY_SETTINGS.listTools,
     summary: summaryOf(`tools of ${input.servers.map((server) => server.name).join(', ') || 'sandbox'}`),
   });
@@ -22,7 +29,7 @@ export function listTools(input: ListToolsInput): Promise<CatalogFacts> {
 
 /** One model call; a cancelled one is not waited for. */
 export function callModel(input: CallModelInput, model: string): Promise<CallModelResult> {
-  return scheduleActivity('longshoreCallModel', [input], {
+  return schedule('longshoreCallModel', input, {
     ...ACTIVITY_SETTINGS.callModel,
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: summaryOf(`step ${input.step}: ${model}`),
@@ -31,7 +38,7 @@ export function callModel(input: CallModelInput, model: string): Promise<CallMod
 
 /** One tool call; a cancelled one is waited for, since it may have finished all the same. */
 export function callTool(input: CallToolInput): Promise<ResultFacts> {
-  return scheduleActivity('longshoreCallTool', [input], {
+  return schedule('longshoreCallTool', input, {
     ...ACTIVITY_SETTINGS.callTool,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: summaryOf(`${input.callKey} ${input.server}.${input.tool}`),
@@ -40,10 +47,25 @@ export function callTool(input: CallToolInput): Promise<ResultFacts> {
 
 /** Commits a step on its own, when no model call follows. */
 export function commitStep(input: CommitStepInput): Promise<CommitStepResult> {
-  return scheduleActivity('longshoreCommitStep', [input], {
+  return schedule('longshoreCommitStep', input, {
     ...ACTIVITY_SETTINGS.commitStep,
     summary: summaryOf(input.ended ? `end: ${input.ended}` : 'commit'),
   });
+}
+
+/** Checked before the command leaves: a payload that Temporal refuses would fail the Workflow Task for ever. */
+function schedule<T>(name: string, input: object, options: ActivityOptions): Promise<T> {
+  const sizeBytes = utf8Length(JSON.stringify(input));
+  if (sizeBytes <= PAYLOAD_LIMIT_BYTES) return scheduleActivity<T>(name, [input], options);
+  const failure = ApplicationFailure.create({
+    type: 'SizeLimit',
+    message: `The input of Activity \`${name}\` has ${sizeBytes} bytes; the limit is ${PAYLOAD_LIMIT_BYTES}`,
+    nonRetryable: true,
+    details: [
+      { mend: 'Put large data where a tool can read it: shorten the spec, its messages, or the user message.' },
+    ],
+  });
+  return Promise.reject(failure);
 }
 
 /** Temporal takes 400 bytes; non-ASCII characters may take four each. */

@@ -1,8 +1,9 @@
 // Hard limits of a turn: tokens, cost, wall time, and what Temporal allows a history. Source: architecture D14.
-import { workflowInfo } from '@temporalio/workflow';
+import { patched, workflowInfo } from '@temporalio/workflow';
 import type { Budgets } from '../shared/agent-spec.ts';
 import type { CallModelResult } from '../shared/activities.ts';
 import type { ErrorRecord } from '../shared/errors.ts';
+import { STEP_HEADROOM } from './patches.ts';
 
 /** What a turn has used so far. */
 export interface Meter {
@@ -15,6 +16,10 @@ export interface Meter {
 /** Temporal ends a run at 51,200 events or 50 MiB without a word to its code; a turn ends itself before that. */
 const HISTORY_EVENTS_LIMIT = 50_000;
 const HISTORY_BYTES_LIMIT = 48 * 1024 * 1024;
+
+/** The same with room for a step of 1,000 calls: six events each at most, and 20 KB by what Activities may record. */
+const STEP_EVENTS_LIMIT = 44_000;
+const STEP_BYTES_LIMIT = 28 * 1024 * 1024;
 
 /** A meter at zero. `Date.now` is Temporal's in Workflow code: the time of the current Workflow Task. */
 export function newMeter(): Meter {
@@ -53,5 +58,7 @@ function exceeded(meter: Meter, budgets: Budgets): string | null {
   }
   if (historyLength >= HISTORY_EVENTS_LIMIT) return `The turn's history reached ${historyLength} events`;
   if (historySize >= HISTORY_BYTES_LIMIT) return `The turn's history reached ${historySize} bytes`;
-  return null;
+  const isNear = historyLength >= STEP_EVENTS_LIMIT || historySize >= STEP_BYTES_LIMIT;
+  if (!isNear || !patched(STEP_HEADROOM)) return null;
+  return `The turn's history reached ${historyLength} events and ${historySize} bytes, too near Temporal's limits for one more step`;
 }

@@ -5,6 +5,9 @@ import { messageOf, type ErrorRecord } from '../shared/errors.ts';
 import { isObject } from '../shared/json.ts';
 import { spoken, type SpokenResult } from '../shared/results.ts';
 
+/** As much of a failure's message as a model is shown. */
+const SHOWN_CHARACTERS = 2_000;
+
 /** A call that the cancellation reached before it was made. */
 export function cancelledBeforeStart(): SpokenResult {
   return spoken('cancelled', 'The turn was cancelled before this call was made. It had no effect.');
@@ -14,11 +17,18 @@ export function cancelledBeforeStart(): SpokenResult {
 export function afterFailure(call: ProposedCall, failure: unknown, cancelled: boolean): SpokenResult {
   const mayHaveRun = call.effect === 'write';
   if (cancelled) return spoken('cancelled', `The turn was cancelled while this call ran. ${aftermath(mayHaveRun)}`);
-  const { message } = errorRecordOf(failure);
+  const { type, message } = errorRecordOf(failure);
+  const told = bounded(message);
   if (mayHaveRun && isTimeout(failure)) {
-    return spoken('unknown', `The outcome of this call is unknown: ${message}. ${aftermath(true)}`);
+    return spoken('unknown', `The outcome of this call is unknown: ${told}. ${aftermath(true)}`);
   }
-  return spoken('error', `The call failed: ${message}`);
+  if (type === 'SizeLimit') return spoken('error', `The call was made, but its result cannot be recorded: ${told}`);
+  return spoken('error', `The call failed: ${told}`);
+}
+
+/** The texts of hundreds of failures stand in one commit. */
+function bounded(text: string): string {
+  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS).toWellFormed()}…`;
 }
 
 function aftermath(mayHaveRun: boolean): string {

@@ -1,5 +1,5 @@
 // The life of a turn: model call, tool calls, placement, commit, and so on until it ends. See the architecture page.
-import { CancellationScope, DeterminismViolationError, isCancellation } from '@temporalio/workflow';
+import { CancellationScope, DeterminismViolationError, isCancellation, patched } from '@temporalio/workflow';
 import {
   decisionsOf,
   type CallModelInput,
@@ -14,7 +14,9 @@ import type { BlobRef } from '../shared/file-store.ts';
 import type { AgentTurnInput, AgentTurnResult, TurnEnd, TurnState } from '../shared/turn.ts';
 import { callModel, commitStep, listTools } from './activities.ts';
 import { exhaustedBudget, newMeter, recordUsage, type Meter } from './budget.ts';
+import { commitParts } from './commit-parts.ts';
 import { errorRecordOf } from './failures.ts';
+import { COMMIT_IN_PARTS } from './patches.ts';
 import type { ReadCounts } from './policy-check.ts';
 import { settleCalls } from './tool-calls.ts';
 
@@ -96,6 +98,7 @@ export class Turn {
 
   private async askModel(): Promise<CallModelResult> {
     const { spec } = this.input;
+    await this.commitAhead();
     const input = { turn: this.identity, step: this.step, head: this.head, ...this.pending };
     const answer = await callModel(input, spec.model.name);
     verifyDecisions(this.pending.commit, answer.decisionsDigest);
@@ -105,16 +108,32 @@ export class Turn {
     return answer;
   }
 
+  /** Commits as much of what is pending as leaves a rest that fits into the next Activity's input. */
+  private async commitAhead(): Promise<void> {
+    const [first, ...others] = this.pending.commit ? commitParts(this.pending.commit) : [];
+    if (!first || others.length === 0 || !patched(COMMIT_IN_PARTS)) return;
+    const result = await commitStep({ turn: this.identity, head: this.head, messages: [], commit: first });
+    verifyDecisions(first, result.decisionsDigest);
+    this.head = result.head;
+    const results = others.flatMap((part) => part.results);
+    this.pending = { ...this.pending, commit: { step: first.step, results } };
+    await this.commitAhead();
+  }
+
+  private async commitRest(ended: TurnEnd): Promise<void> {
+    await this.commitAhead();
+    const result = await commitStep({ turn: this.identity, head: this.head, ...this.pending, ended });
+    verifyDecisions(this.pending.commit, result.decisionsDigest);
+    this.head = result.head;
+  }
+
   /** Commits what is still pending, cancelled or not, and closes the manifest. */
   private async finish(ending: Ending): Promise<AgentTurnResult> {
     this.ended = ending.status;
     let error = ending.error;
     let { status } = ending;
     try {
-      const input = { turn: this.identity, head: this.head, ...this.pending, ended: status };
-      const result = await CancellationScope.nonCancellable(() => commitStep(input));
-      verifyDecisions(this.pending.commit, result.decisionsDigest);
-      this.head = result.head;
+      await CancellationScope.nonCancellable(() => this.commitRest(status));
     } catch (failure) {
       if (failure instanceof DeterminismViolationError) throw failure;
       error ??= errorRecordOf(failure);

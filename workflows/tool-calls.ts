@@ -66,8 +66,9 @@ function place(settled: readonly SettledCall[], spec: AgentSpec): StepCommit['re
     placementFactsOf(one, { enabled: limits.enabled, perResult: perResultLimit(spec, one.call) }),
   );
   const decisions = decidePlacement(facts, { perResult: limits.per_result_tokens, perStep: limits.per_step_tokens });
-  return boundCommit(
-    settled.map((one, index) => commitResult(one, decisions[index] ?? { placement: 'inline', rule: 'fits' })),
+  // Each alone: what is too large only together is committed in parts.
+  return settled.flatMap((one, index) =>
+    boundCommit([commitResult(one, decisions[index] ?? { placement: 'inline', rule: 'fits' })]),
   );
 }
 
