@@ -33,6 +33,20 @@ export interface RunningWorker {
   shutdown(): Promise<void>;
 }
 
+/**
+ * Settings for quick hand-over. A shutdown lets running calls go on for 8 s, so that a write is finished and not left
+ * `unknown`; most who end a process by SIGTERM follow with SIGKILL after 10 s.
+ */
+export const WORKER_SETTINGS = {
+  // A Worker that died keeps its sticky queue: what waits there is taken back after this long.
+  stickyQueueScheduleToStartTimeout: '1s',
+  // By default the SDK holds heartbeats back for 8 of our 10 s, and cancellations with them.
+  maxHeartbeatThrottleInterval: HEARTBEAT_INTERVAL_MS,
+  defaultHeartbeatThrottleInterval: HEARTBEAT_INTERVAL_MS,
+  shutdownGraceTime: '8s',
+  shutdownForceTime: '20s',
+} as const satisfies Partial<WorkerOptions>;
+
 /** Starts a Worker for Longshore's Workflows and Activities. */
 export async function startWorker(options: StartWorkerOptions): Promise<RunningWorker> {
   const { namespace, home, mcp, config, env, log, configFolder } = options;
@@ -67,13 +81,7 @@ function createWorker(
     namespace,
     taskQueue,
     plugins: [plugin],
-    // A Worker that died keeps its sticky queue: what waits there is taken back after this long.
-    stickyQueueScheduleToStartTimeout: '1s',
-    // By default the SDK holds heartbeats back for 8 of our 10 s, and cancellations with them.
-    maxHeartbeatThrottleInterval: HEARTBEAT_INTERVAL_MS,
-    defaultHeartbeatThrottleInterval: HEARTBEAT_INTERVAL_MS,
-    shutdownGraceTime: '2s',
-    shutdownForceTime: '15s',
+    ...WORKER_SETTINGS,
     ...workflowSource(),
   });
 }

@@ -1,0 +1,32 @@
+// Kills Workers at every boundary of a step and shows what came of it.
+// `node bench/crash/run.ts [--trials 30] [--boundary NAME]... [--parallel 4] [--json]`; exit code 1 when something does not hold.
+import { parseArgs } from 'node:util';
+import { BOUNDARIES, boundaryOf } from './plan.ts';
+import { figuresOf, reportOf } from './report.ts';
+import { runTrials } from './trials.ts';
+import { openCrashWorld } from './world.ts';
+
+const { values } = parseArgs({
+  options: {
+    trials: { type: 'string', default: '30' },
+    boundary: { type: 'string', multiple: true },
+    parallel: { type: 'string', default: '4' },
+    json: { type: 'boolean', default: false },
+  },
+});
+const names = (values.boundary ?? BOUNDARIES.map((one) => one.name)).map((name) => boundaryOf(name).name);
+const world = await openCrashWorld();
+try {
+  const jobs = Array.from({ length: Number(values.trials) }, (_, variant) =>
+    names.map((boundary) => ({ boundary, variant })),
+  );
+  const { results, failed } = await runTrials(world, jobs.flat(), {
+    parallel: Number(values.parallel),
+    onDone: (line) => console.error(line),
+  });
+  const rows = names.map((name) => figuresOf(name, results, failed));
+  console.log(values.json ? JSON.stringify(rows, null, 2) : reportOf(rows));
+  process.exitCode = rows.some((row) => row.faults.length > 0) ? 1 : 0;
+} finally {
+  await world.close();
+}

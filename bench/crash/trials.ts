@@ -1,0 +1,45 @@
+// Runs many trials, some at a time, on one server with a Task Queue each.
+import type { FailedTrial } from './report.ts';
+import type { BoundaryName } from './plan.ts';
+import { runTrial, type TrialResult } from './trial.ts';
+import type { CrashWorld } from './world.ts';
+
+/** A trial to run. */
+export interface TrialJob {
+  readonly boundary: BoundaryName;
+  readonly variant: number;
+}
+
+/** How to run them. */
+export interface TrialsOptions {
+  /** How many at a time. */
+  readonly parallel: number;
+  /** One line a trial. */
+  readonly onDone?: (line: string) => void;
+}
+
+/** Runs all jobs. A trial that gives no result is a failure of its own, and the others go on. */
+export async function runTrials(
+  world: CrashWorld,
+  jobs: readonly TrialJob[],
+  { parallel, onDone }: TrialsOptions,
+): Promise<{ readonly results: readonly TrialResult[]; readonly failed: readonly FailedTrial[] }> {
+  const waiting = [...jobs];
+  const results: TrialResult[] = [];
+  const failed: FailedTrial[] = [];
+  const work = async (): Promise<void> => {
+    for (let job = waiting.shift(); job; job = waiting.shift()) {
+      const name = `${job.boundary} #${job.variant}`;
+      try {
+        const result = await runTrial(world, job.boundary, job.variant);
+        results.push(result);
+        onDone?.(`${name}: ${Math.round(result.recoverMs)} ms ${result.faults.join('; ')}`);
+      } catch (error) {
+        failed.push({ ...job, failure: String(error) });
+        onDone?.(`${name}: ${String(error)}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, work));
+  return { results, failed };
+}

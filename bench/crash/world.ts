@@ -1,0 +1,89 @@
+// What the trials share: an embedded server on a home of its own, a scripted model, the servers of tools, the Workflow bundle.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { bundleWorkflowCode } from '@temporalio/worker';
+import { startScriptedModel, type ScriptedModelServer, type ScriptedRequest } from '../../testing/scripted-model.ts';
+import { workflowSource } from '../../worker/create-worker.ts';
+import { attachDevServer, type DevServerLease } from '../../worker/dev-server.ts';
+import { openHome, type Home } from '../../worker/home.ts';
+import { startEffectServers, type EffectServers } from './effects.ts';
+import { startRescuer, type Rescuer } from './process.ts';
+import { answerTo } from './script.ts';
+
+/** Told of a request of a trial's model, and of its answer once that is on its way; the answer waits for the first. */
+export interface ModelHook {
+  readonly before: (request: ScriptedRequest) => Promise<void>;
+  readonly after: () => void;
+}
+
+/** A place for trials. */
+export interface CrashWorld {
+  readonly folder: string;
+  readonly home: Home;
+  readonly address: string;
+  readonly client: Client;
+  readonly bundlePath: string;
+  readonly model: ScriptedModelServer;
+  readonly effects: EffectServers;
+  /** By the model's name. */
+  readonly modelHooks: Map<string, ModelHook>;
+  readonly rescuer: Rescuer;
+  close(): Promise<void>;
+}
+
+/** Where the server runs. `address`: one that runs already; else an embedded one is brought up. */
+export interface CrashWorldOptions {
+  readonly address?: string;
+  /** Settings of the embedded server, such as `LONGSHORE_PORT`. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Makes the world; close it when done. */
+export async function openCrashWorld(options: CrashWorldOptions = {}): Promise<CrashWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'longshore-crash-'));
+  const env = { ...process.env, ...options.env, LONGSHORE_HOME: join(folder, 'home') };
+  const home = await openHome(env, folder);
+  const lease = options.address === undefined ? await attachDevServer(home, { kind: 'dev', env }) : null;
+  const address = options.address ?? (lease as DevServerLease).address;
+  const modelHooks = new Map<string, ModelHook>();
+  const model = await startScriptedModel(async (request) => {
+    const hook = modelHooks.get(request.model);
+    await hook?.before(request);
+    // The answer is written as soon as this function has returned.
+    if (hook) setTimeout(hook.after, 1);
+    return answerTo(request);
+  });
+  const bundlePath = join(folder, 'workflows.js');
+  await writeFile(bundlePath, (await bundleWorkflowCode({ ...source(), logger: quiet })).code);
+  const effects = await startEffectServers();
+  const rescuer = await startRescuer();
+  const connection = await Connection.connect({ address });
+  return {
+    folder,
+    home,
+    address,
+    client: new Client({ connection }),
+    bundlePath,
+    model,
+    effects,
+    modelHooks,
+    rescuer,
+    async close() {
+      await rescuer.end();
+      await connection.close();
+      await Promise.all([model.close(), effects.close()]);
+      await lease?.release();
+      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+    },
+  };
+}
+
+const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+
+function source(): { workflowsPath: string } {
+  const { workflowsPath } = workflowSource();
+  if (workflowsPath === undefined) throw new Error('Trials run from the sources');
+  return { workflowsPath };
+}
