@@ -6,6 +6,8 @@ import { Agent, fetch as undiciFetch } from 'undici';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 
 import { messageOf } from '../../shared/errors.ts';
+import { ByteStore } from './byte-store.ts';
+import { collectAfter } from './collect-garbage.ts';
 import { currentExchange, type Exchange } from './exchange.ts';
 import { LostFault, MessageTooLargeFault, NotSentFault } from './faults.ts';
 
@@ -73,7 +75,13 @@ export function createServerFetch(options: FetchOptions): ServerFetch {
         ...(isAnswer && exchange !== undefined && { exchange }),
         ...(isStanding && { onTooLarge: mute }),
       });
-      return new Response(body, { status: response.status, headers: response.headers });
+      const { status, headers } = response;
+      if (!isAnswer || !/^application\/json\b/i.test(headers.get('content-type') ?? '')) {
+        return new Response(body, { status, headers });
+      }
+      // The SDK reads such an answer with `json` alone.
+      const json = (): Promise<unknown> => readJson(body, options.maxMessageBytes);
+      return Object.defineProperty(new Response(null, { status, headers }), 'json', { value: json });
     },
     close: () => dispatcher.destroy(),
   };
@@ -140,6 +148,25 @@ function watched(
     },
     cancel: (reason) => reader.cancel(reason),
   });
+}
+
+/** As `Response.json`, with one copy of a large body in memory instead of three. */
+async function readJson(body: ReadableStream<Uint8Array>, limitBytes: number): Promise<unknown> {
+  const store = new ByteStore(limitBytes);
+  for await (const chunk of body) {
+    // Blank lines in a JSON text make the count of the stream begin anew.
+    if (store.sizeBytes + chunk.length > limitBytes) throw new MessageTooLargeFault(limitBytes);
+    store.add(chunk);
+  }
+  const { sizeBytes } = store;
+  const value = parseAll(store);
+  collectAfter(sizeBytes);
+  return value;
+}
+
+/** A frame of its own: when it has returned, nothing holds the text any more. */
+function parseAll(store: ByteStore): unknown {
+  return JSON.parse(store.takeText());
 }
 
 function bodyEnded(exchange: Exchange): void {

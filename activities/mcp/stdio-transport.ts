@@ -9,6 +9,7 @@ import { serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 
+import { collectAfter } from './collect-garbage.ts';
 import { LostFault, NotSentFault } from './faults.ts';
 import { MessageReader } from './message-reader.ts';
 import { parseMessage } from './messages.ts';
@@ -27,6 +28,13 @@ export interface StdioOptions {
   /** Gets a line of stdout that is no message. */
   readonly onNoise: (line: string) => void;
   readonly onStderr: (chunk: Buffer) => void;
+}
+
+interface ParsedLine {
+  /** About: one a character. */
+  readonly sizeBytes: number;
+  readonly message?: JSONRPCMessage;
+  readonly noise?: string;
 }
 
 /** After its process ended, a server's last words are read for this long at most: a grandchild may hold the pipe open. */
@@ -128,15 +136,23 @@ export class StdioTransport implements Transport {
       this.#finish({ patient: false });
       return;
     }
-    for (const line of lines) this.#dispatch(line);
+    while (lines.length > 0) this.#dispatch(this.#parseNext(lines));
   }
 
-  #dispatch(line: string): void {
+  /** A frame of its own: when it has returned, nothing holds the line's text any more. */
+  #parseNext(lines: string[]): ParsedLine {
+    const line = lines.shift() ?? '';
     const text = line.endsWith('\r') ? line.slice(0, -1) : line;
-    if (text.trim() === '') return;
+    if (text.trim() === '') return { sizeBytes: 0 };
     const message = parseMessage(text);
-    if (message === undefined) this.#options.onNoise(text);
-    else this.onmessage?.(message);
+    return { sizeBytes: text.length, ...(message === undefined ? { noise: text } : { message }) };
+  }
+
+  #dispatch({ message, noise, sizeBytes }: ParsedLine): void {
+    if (noise !== undefined) this.#options.onNoise(noise);
+    if (message === undefined) return;
+    collectAfter(sizeBytes);
+    this.onmessage?.(message);
   }
 
   /** Tells first, ends the process afterwards: calls in flight fail at once, not after a slow end. */

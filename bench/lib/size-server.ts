@@ -1,0 +1,71 @@
+// A server of one tool, `big`, whose answer is one text of so many bytes, sent once: over stdio, or over HTTP as JSON or as an
+// event stream. By hand, so that its own memory and time stay small. `node size-server.ts stdio|json|stream`; over HTTP it
+// prints its port.
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
+
+const CHUNK_BYTES = 1024 * 1024;
+const mode = process.argv[2] ?? 'stdio';
+
+interface Rpc {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: { readonly arguments?: { readonly bytes?: number; readonly structured?: boolean } };
+}
+
+/** The answer in pieces of a megabyte; rows of numbers, or as structured content the same rows as objects. */
+function* answerOf({ id, method, params }: Rpc): Generator<string> {
+  if (method === 'initialize') {
+    const serverInfo = { name: 'size', version: '1' };
+    const result = { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo };
+    yield JSON.stringify({ jsonrpc: '2.0', id, result });
+    return;
+  }
+  const { bytes = 0, structured = false } = params?.arguments ?? {};
+  const row = structured
+    ? '{"id":1234567,"name":"a row of the result"},'
+    : 'a row of the result, 1234567 and no end\\n';
+  const block = row.repeat(Math.ceil(CHUNK_BYTES / row.length));
+  const head = structured ? '{"content":[],"structuredContent":{"rows":[' : '{"content":[{"type":"text","text":"';
+  yield `{"jsonrpc":"2.0","id":${id},"result":${head}`;
+  for (let sent = 0; sent < bytes; sent += block.length) yield block;
+  yield structured ? '{}]}}}' : '"}]}}';
+}
+
+async function respond(rpc: Rpc, response: ServerResponse): Promise<void> {
+  const isStream = mode === 'stream' && rpc.method === 'tools/call';
+  response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
+  if (!isStream) {
+    await pipeline(answerOf(rpc), response);
+    return;
+  }
+  response.write('data: ');
+  await pipeline(answerOf(rpc), response, { end: false });
+  response.end('\n\n');
+}
+
+if (mode === 'stdio') {
+  for await (const line of createInterface({ input: process.stdin })) {
+    const rpc = JSON.parse(line) as Rpc;
+    if (rpc.id === undefined) continue;
+    await pipeline(answerOf(rpc), process.stdout, { end: false });
+    process.stdout.write('\n');
+  }
+} else {
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on('end', () => {
+      const rpc = (body === '' ? {} : JSON.parse(body)) as Rpc;
+      if (request.method !== 'POST') response.writeHead(405).end();
+      else if (rpc.id === undefined) response.writeHead(202).end();
+      // A client that has enough closes the connection.
+      else respond(rpc, response).catch(() => response.destroy());
+    });
+  });
+  server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port));
+}
