@@ -20,7 +20,7 @@ const file: fc.Arbitrary<FileFacts> = fc.record({
 });
 const block: fc.Arbitrary<BlockFacts> = fc
   .tuple(file, fc.constantFrom('image', 'resource', 'text'), fc.string({ maxLength: 20 }))
-  .map(([facts, kind, label]) => ({ ...facts, block: 1, kind, label }) as BlockFacts);
+  .map(([facts, kind, label]) => ({ ...facts, block: 1, kind, label }));
 
 const facts: fc.Arbitrary<Omit<ResultFacts, 'callKey'>> = fc
   .record({

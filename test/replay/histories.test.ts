@@ -181,7 +181,7 @@ describe('a tampered history', () => {
 describe('changed code', () => {
   it('[REPLAY-6] with another placement rule does not replay a history in silence', async () => {
     const placement = fileURLToPath(new URL('../../shared/placement.ts', import.meta.url));
-    const variant = fileURLToPath(new URL('../support/placement-variant.ts', import.meta.url));
+    const variant = fileURLToPath(new URL('../support/changed-placement-workflows.ts', import.meta.url));
     const changed = await bundleWorkflowCode({
       workflowsPath,
       logger: quiet,
