@@ -47,6 +47,8 @@ export interface CommittedResult {
   readonly context: { readonly text: string } | { readonly blob: BlobRef };
   /** What stands in context costs this many tokens. */
   readonly tokens: number;
+  /** What it would have cost inline; present where it was placed in a file. For telemetry. */
+  readonly inlineTokens?: number;
   /** Images that follow, while inline. */
   readonly images: readonly FileFacts[];
   /** Files to pin: the payload where it was placed in a file, and all further blocks. */
@@ -151,6 +153,8 @@ export interface CommitStepInput {
   readonly commit?: StepCommit;
   /** How the turn ended, when it did. */
   readonly ended?: string;
+  /** With `ended`, for telemetry: who was asked, and when (milliseconds since 1970). */
+  readonly invocation?: { readonly agent: string; readonly model: string; readonly startedMs: number };
 }
 
 /** Result of `longshoreCommitStep`. */

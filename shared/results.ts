@@ -62,8 +62,8 @@ export function commitResult(settled: SettledCall, decision: PlacementDecision):
   const { outcome, blocks, blocksRef, written = [] } = facts;
   const common = { ...base, outcome, blocks, ...(blocksRef && { blocksRef }), written };
   if (decision.placement === 'file' && facts.file) {
-    const text = facts.pointer ?? facts.file.path;
-    return { ...common, context: { text }, tokens: facts.pointerTokens, images: [], file: facts.file };
+    const { file, pointer = file.path, pointerTokens, tokens: inlineTokens } = facts;
+    return { ...common, context: { text: pointer }, tokens: pointerTokens, inlineTokens, images: [], file };
   }
   return { ...common, context: inlineContext(facts), tokens: facts.tokens, ...imagesOf(facts) };
 }

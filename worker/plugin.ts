@@ -12,8 +12,10 @@ import type { LongshoreConfig } from '../shared/config.ts';
 import { LongshoreError } from '../shared/errors.ts';
 import type { FileStore } from '../shared/file-store.ts';
 import type { McpConfig } from '../shared/mcp-config.ts';
-import { checkMcpConfig, redact, secretsOf } from '../shared/mcp-config-schema.ts';
+import { checkMcpConfig, redact } from '../shared/mcp-config-schema.ts';
 import { loggerOf, type Log } from './log.ts';
+import { modelKey, redactBytes, redactingModel } from './secrets.ts';
+import { createTelemetry } from './telemetry.ts';
 
 /** What the plugin works with. */
 export interface LongshorePluginOptions {
@@ -41,7 +43,8 @@ export interface LongshorePluginOptions {
  * Longshore on a user's own Worker, Client and bundle.
  *
  * It adds four Activities, all named `longshore…`, and refuses a Worker that already has one of these names
- * (`PluginCollision`). Codecs, interceptors, Activities and every other option stay as they are. TypeScript plugins
+ * (`PluginCollision`). It adds an interceptor that watches these four alone, for logs and OpenTelemetry. Codecs, the
+ * user's own interceptors, Activities and every other option stay as they are. TypeScript plugins
  * cannot ship Workflows: re-export `longshoreAgentTurn` from your own workflows module.
  */
 export class LongshorePlugin extends SimplePlugin {
@@ -52,7 +55,6 @@ export class LongshorePlugin extends SimplePlugin {
     const mcp = mcpConfig(options.mcp);
     const localServers = options.localServers ?? [];
     checkServerNames(mcp, localServers);
-    const secrets = [...secretsOf(mcp, env), ...modelKey(env)];
     const pool = createMcpPool({
       config: mcp,
       localServers,
@@ -60,18 +62,26 @@ export class LongshorePlugin extends SimplePlugin {
       log: options.log ?? loggerOf('mcp'),
       ...(options.configFolder !== undefined && { configFolder: options.configFolder }),
     });
-    const askModel = createAskModel({ env, secrets, ...(options.providers && { providers: options.providers }) });
+    // Asked for each time: a token may be replaced while the Worker runs.
+    const secrets = (): readonly string[] => [...pool.secrets(), ...modelKey(env)];
+    const redactText = (text: string): string => redact(text, secrets());
+    const telemetry = createTelemetry({ log: options.log ?? loggerOf('turn'), redact: redactText });
+    const askModel = createAskModel({
+      env,
+      secrets: secrets(),
+      ...(options.providers && { providers: options.providers }),
+    });
     const activities = createActivities({
       store: storeOf(options.store),
       pool,
-      askModel,
+      askModel: telemetry.watchModel(redactingModel(askModel, redactText)),
       prices: options.prices ?? {},
       ...(options.modelIdleTimeoutMs !== undefined && { modelIdleTimeoutMs: options.modelIdleTimeoutMs }),
       localServers,
-      redact: (text) => redact(text, secrets),
-      redactBytes: (bytes) => redactBytes(bytes, secrets),
+      redact: redactText,
+      redactBytes: (bytes) => redactBytes(bytes, secrets()),
     });
-    super({ name: 'longshore', activities });
+    super({ name: 'longshore', activities, workerInterceptors: telemetry.interceptors });
     this.pool = pool;
   }
 
@@ -97,12 +107,6 @@ export class LongshorePlugin extends SimplePlugin {
   }
 }
 
-/** The key of the built-in provider; shorter ones are placeholders such as `none`. */
-function modelKey(env: Readonly<Record<string, string | undefined>>): readonly string[] {
-  const key = env['OPENAI_API_KEY'];
-  return key !== undefined && key.length >= 8 ? [key] : [];
-}
-
 function storeOf(store: LongshorePluginOptions['store']): FileStore {
   if ('putBlob' in store) return store;
   return createLocalStore({ folder: store.folder, namespace: store.namespace ?? 'default' });
@@ -122,12 +126,4 @@ function checkServerNames(mcp: McpConfig, local: readonly LocalServer[]): void {
   const clash = names.find((name, index) => names.indexOf(name) !== index);
   if (clash === undefined) return;
   throw new LongshoreError('ToolServerClash', `Two servers are named \`${clash}\``, 'Rename one of them.');
-}
-
-function redactBytes(bytes: Uint8Array, secrets: readonly string[]): Uint8Array {
-  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (!secrets.some((secret) => view.includes(secret))) return bytes;
-  // latin1 keeps every byte as one character, so that what surrounds a secret stays as it was.
-  const latin = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
-  return Buffer.from(redact(view.toString('latin1'), latin), 'latin1');
 }

@@ -12,6 +12,7 @@ import {
   NativeConnection,
   Runtime,
   Worker,
+  type Logger,
   type WorkerOptions,
 } from '@temporalio/worker';
 import { createLocalStore } from '../../activities/store/local.ts';
@@ -228,10 +229,10 @@ function withModel(spec: Record<string, unknown>, name: string): Record<string, 
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 let installed = false;
 
-/** Temporal's Runtime without its log on the terminal; once a process. */
-export function quietRuntime(): void {
+/** Temporal's Runtime without its log on the terminal, or with a log of the test's own; once a process. */
+export function quietRuntime(logger: Logger = quiet): void {
   if (installed) return;
   installed = true;
   const telemetryOptions = { logging: { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) } };
-  Runtime.install({ logger: quiet, shutdownSignals: [], telemetryOptions });
+  Runtime.install({ logger, shutdownSignals: [], telemetryOptions });
 }

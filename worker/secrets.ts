@@ -1,0 +1,62 @@
+// Takes configured secrets out of what is about to be recorded: texts, bytes, values, and what a model wrote. A model may
+// have read one in a message; its arguments and its answer go into history. Source: architecture D15.
+import { isObject } from '../shared/json.ts';
+import { redact } from '../shared/mcp-config-schema.ts';
+import type { AskModel, ModelAnswer } from '../shared/model.ts';
+
+/** Takes secrets out of a text. */
+export type RedactText = (text: string) => string;
+
+/** The key of the built-in provider; shorter ones are placeholders such as `none`. */
+export function modelKey(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const key = env['OPENAI_API_KEY'];
+  return key !== undefined && key.length >= 8 ? [key] : [];
+}
+
+/** The bytes without secrets; what surrounds one stays byte for byte. The same array where there is none. */
+export function redactBytes(bytes: Uint8Array, secrets: readonly string[]): Uint8Array {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (!secrets.some((secret) => view.includes(secret))) return bytes;
+  // latin1 keeps every byte as one character, so that what surrounds a secret stays as it was.
+  const latin = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
+  return Buffer.from(redact(view.toString('latin1'), latin), 'latin1');
+}
+
+/** The same value without secrets in any of its texts and keys, however deep. */
+export function redactValue<T>(value: T, redactText: RedactText): T;
+export function redactValue(value: unknown, redactText: RedactText): unknown {
+  if (typeof value === 'string') return redactText(value);
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, redactText));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [redactText(key), redactValue(item, redactText)]),
+  );
+}
+
+/** The same model, with secrets taken out of all that it answers. */
+export function redactingModel(askModel: AskModel, redactText: RedactText): AskModel {
+  return async (request) => redactAnswer(await askModel(request), redactText);
+}
+
+function redactAnswer(answer: ModelAnswer, redactText: RedactText): ModelAnswer {
+  const { toolCalls, ...rest } = redactValue(answer, redactText);
+  return {
+    ...rest,
+    toolCalls: toolCalls.map((call) => ({ ...call, inputText: redactJson(call.inputText, redactText) })),
+  };
+}
+
+/** JSON may spell a secret with escapes (`\u0073…`), which only show once it is read. Untouched where there is none. */
+function redactJson(text: string, redactText: RedactText): string {
+  if (!text.includes('\\')) return text;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    // What is no JSON is told to the model as such, in the text that was redacted already.
+    return text;
+  }
+  const before = JSON.stringify(parsed);
+  const after = JSON.stringify(redactValue(parsed, redactText));
+  return before === after ? text : after;
+}
