@@ -2,7 +2,7 @@
 // that do not exist and variables that are not set. Another Worker has an environment of its own.
 import { access, constants } from 'node:fs/promises';
 import { delimiter, isAbsolute, join, resolve } from 'node:path';
-import type { LocalServer } from '../activities/mcp/local.ts';
+import type { LocalServer } from '../worker/services.ts';
 import type { AgentSpec } from '../shared/agent-spec.ts';
 import { LongshoreError } from '../shared/errors.ts';
 import type { McpServerConfig } from '../shared/mcp-config.ts';

@@ -1,5 +1,5 @@
 // The project's file store, for commands that read files.
-import { createLocalStore } from '../activities/store/local.ts';
+import { createLocalStore } from '../worker/files.ts';
 import type { FileStore } from '../shared/file-store.ts';
 import type { Home } from '../worker/home.ts';
 import { namedServer } from '../worker/dev-server.ts';

@@ -3,7 +3,7 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 
-import type { FoundFile } from '../../activities/store/manifest.ts';
+import type { FoundFile } from '../../worker/files.ts';
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { CommandContext } from '../command.ts';
@@ -38,7 +38,7 @@ function addList(files: Command, context: CommandContext): void {
 }
 
 async function printList(id: string | undefined, context: CommandContext): Promise<void> {
-  const { listManifests } = await import('../../activities/store/manifest.ts');
+  const { listManifests } = await import('../../worker/files.ts');
   const manifests = await Array.fromAsync(listManifests(await storeOf(context)));
   const chosen = manifests.filter((manifest) => id === undefined || manifest.turn.workflowId === id);
   if (id !== undefined && chosen.length === 0) {
@@ -136,7 +136,7 @@ async function writeWhole(store: FileStore, sha256: string, target: string): Pro
 }
 
 async function findOne(store: FileStore, path: string, turn: string | undefined): Promise<FoundFile> {
-  const { findFile } = await import('../../activities/store/manifest.ts');
+  const { findFile } = await import('../../worker/files.ts');
   const found = await findFile(store, path, turn === undefined ? {} : { workflowId: turn });
   const [first] = found;
   if (!first) {

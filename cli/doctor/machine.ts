@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { statfs } from 'node:fs/promises';
 
-import { createLocalStore } from '../../activities/store/local.ts';
+import { createLocalStore } from '../../worker/files.ts';
 import { LongshoreError } from '../../shared/errors.ts';
 import type { Home } from '../../worker/home.ts';
 import type { Finding } from './check.ts';

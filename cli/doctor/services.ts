@@ -1,6 +1,5 @@
 // Checks of what agents use: the model behind `openai/…`, and each configured MCP server.
-import { createMcpPool } from '../../activities/mcp/pool.ts';
-import { DEFAULT_BASE_URL } from '../../activities/model/openai.ts';
+import { createMcpPool, DEFAULT_BASE_URL } from '../../worker/services.ts';
 import type { LongshoreConfig } from '../../shared/config.ts';
 import { messageOf } from '../../shared/errors.ts';
 import type { LoadedMcp } from '../load-config.ts';
