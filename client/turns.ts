@@ -16,6 +16,7 @@ import {
 import { requireUserMessage } from '../shared/user-message.ts';
 import { isNotFound, turnClosed, turnNotFound } from './errors.ts';
 import { readHistory } from './history.ts';
+import { requireStartFits } from './start-size.ts';
 import { TurnRecorder, type TurnNews, type TurnRecord } from './turn-record.ts';
 import { referencedTexts, viewOf, type TurnView } from './turn-view.ts';
 
@@ -43,7 +44,7 @@ export function requireQuestion(spec: AgentSpec, message: UserMessage | null | u
 
 /**
  * A turn's input, with what it continues looked up. Raises `TurnNotFound`, `TurnRunning`, `TurnNotContinuable`, and before
- * anything is sent `MessageEmpty`, `MessageTooLarge`, `MessageInvalid`.
+ * anything is sent `MessageEmpty`, `MessageTooLarge`, `MessageInvalid`, `SizeLimit`.
  */
 export async function turnInput(client: Client, options: StartTurnOptions): Promise<AgentTurnInput> {
   const { spec, message, session } = options;
@@ -51,7 +52,7 @@ export async function turnInput(client: Client, options: StartTurnOptions): Prom
   if (message) requireUserMessage(message);
   const searchAttributes = await hasSearchAttributes(client);
   const continueFrom = options.continueFrom === undefined ? null : await lookUpEnd(client, options.continueFrom);
-  return {
+  const input: AgentTurnInput = {
     version: 1,
     spec,
     searchAttributes,
@@ -59,6 +60,8 @@ export async function turnInput(client: Client, options: StartTurnOptions): Prom
     ...(session !== undefined && { session }),
     ...(continueFrom && { continueFrom }),
   };
+  requireStartFits(input);
+  return input;
 }
 
 /** Starts a turn. The id must be new. */

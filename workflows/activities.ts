@@ -16,8 +16,7 @@ import type {
 import { ACTIVITY_SETTINGS } from '../shared/activity-options.ts';
 import type { CatalogFacts } from '../shared/catalog.ts';
 import type { ResultFacts } from '../shared/facts.ts';
-import { PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
-import { utf8Length } from '../shared/user-message.ts';
+import { payloadBytes, PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
 
 /** Asks every server of the spec what it offers. */
 export function listTools(input: ListToolsInput): Promise<CatalogFacts> {
@@ -55,7 +54,7 @@ export function commitStep(input: CommitStepInput): Promise<CommitStepResult> {
 
 /** Checked before the command leaves: a payload that Temporal refuses would fail the Workflow Task for ever. */
 function schedule<T>(name: string, input: object, options: ActivityOptions): Promise<T> {
-  const sizeBytes = utf8Length(JSON.stringify(input));
+  const sizeBytes = payloadBytes(input);
   if (sizeBytes <= PAYLOAD_LIMIT_BYTES) return scheduleActivity<T>(name, [input], options);
   const failure = ApplicationFailure.create({
     type: 'SizeLimit',

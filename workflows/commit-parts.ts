@@ -1,8 +1,7 @@
 // Cuts a step's commit into parts that each fit into one payload: above Temporal's limit a Workflow Task fails for ever.
 // Hundreds of results may pass it together, although each alone is small.
 import type { CommittedResult, StepCommit } from '../shared/activities.ts';
-import { PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
-import { utf8Length } from '../shared/user-message.ts';
+import { payloadBytes, PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
 
 /** Room in the same payload for the rest of the Activity's input. */
 const PART_LIMIT_BYTES = PAYLOAD_LIMIT_BYTES - 200_000;
@@ -12,7 +11,7 @@ export function commitParts(commit: StepCommit, limitBytes: number = PART_LIMIT_
   const parts: CommittedResult[][] = [];
   let partBytes = Number.POSITIVE_INFINITY;
   for (const result of commit.results) {
-    const bytes = utf8Length(JSON.stringify(result)) + 1;
+    const bytes = payloadBytes(result) + 1;
     if (partBytes + bytes > limitBytes) {
       parts.push([]);
       partBytes = 0;
