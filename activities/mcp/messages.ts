@@ -4,6 +4,7 @@ import { JSONRPCMessageSchema, type JSONRPCMessage } from '@modelcontextprotocol
 
 import { isObject, type JsonObject, type JsonValue } from '../../shared/json.ts';
 import type { ToolResponse } from '../../shared/tool-server.ts';
+import { isDeeperThan, MOST_LEVELS } from './depth.ts';
 
 const INVALID_REQUEST = -32_600;
 const RESULT_KEYS: ReadonlySet<string> = new Set(['content', 'structuredContent', 'isError', '_meta']);
@@ -27,14 +28,24 @@ export function parseMessage(line: string): JSONRPCMessage | undefined {
     // Not JSON: a log line.
     return undefined;
   }
+  // The SDK quotes whole messages that it does not expect, and would overflow the stack in doing so.
+  if (isDeeperThan(value, MOST_LEVELS)) return wrongAnswer(value, `is nested deeper than ${MOST_LEVELS} levels`);
   const message = JSONRPCMessageSchema.safeParse(value);
   if (message.success) return message.data;
+  const [issue] = message.error.issues;
+  return wrongAnswer(value, `breaks the form of JSON-RPC: ${issue?.message ?? 'unknown'}`, { data: value });
+}
+
+/** An error answer in the place of one that cannot be taken; nothing in the place of any other message. */
+function wrongAnswer(
+  value: unknown,
+  problem: string,
+  more: { readonly data?: unknown } = {},
+): JSONRPCMessage | undefined {
   if (!isObject(value) || !('result' in value || 'error' in value)) return undefined;
   const { id } = value;
   if (typeof id !== 'number' && typeof id !== 'string') return undefined;
-  const [issue] = message.error.issues;
-  const problem = `The server's answer breaks the form of JSON-RPC: ${issue?.message ?? 'unknown'}`;
-  return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message: problem, data: value } };
+  return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message: `The server's answer ${problem}`, ...more } };
 }
 
 /** A tool result as it came; members beyond the protocol's own are kept as structured content where there is none. */

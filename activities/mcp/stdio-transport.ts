@@ -152,7 +152,12 @@ export class StdioTransport implements Transport {
     if (noise !== undefined) this.#options.onNoise(noise);
     if (message === undefined) return;
     collectAfter(sizeBytes);
-    this.onmessage?.(message);
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      // Nothing a server sends may end the Worker: here an exception would reach no one else.
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   /** Tells first, ends the process afterwards: calls in flight fail at once, not after a slow end. */

@@ -97,10 +97,10 @@ async function handle(request: IncomingMessage, response: ServerResponse, state:
   }
   if (method !== 'POST') response.writeHead(405).end();
   else if (rpc.id === undefined) response.writeHead(202).end();
-  else act(rpc, response);
+  else act(rpc, response, String(request.headers['authorization']));
 }
 
-function act(rpc: Rpc, response: ServerResponse): void {
+function act(rpc: Rpc, response: ServerResponse, authorization: string): void {
   const answer = { id: rpc.id, result: { content: [{ type: 'text', text: 'answer' }] } };
   const args = rpc.params?.arguments ?? {};
   const behaviours: Readonly<Record<string, () => void>> = {
@@ -126,6 +126,11 @@ function act(rpc: Rpc, response: ServerResponse): void {
     html: () => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Hello</p>'),
     refused: () => response.writeHead(403).end('You may not'),
     broken: () => response.writeHead(502).end('Bad gateway'),
+    // What a server should never do with a token.
+    echoes: () =>
+      sendJson(response, { id: rpc.id, result: { content: [{ type: 'text', text: `You are ${authorization}` }] } }),
+    betrays: () => sendJson(response, { id: rpc.id, error: { code: -32_000, message: `Not you, ${authorization}` } }),
+    refuses: () => response.writeHead(403).end(`Not you, ${authorization}`),
     hangs: () => {},
   };
   behaviours[rpc.params?.name ?? '']?.();

@@ -1,7 +1,7 @@
 // A small stdio MCP server for tests, good or bad by its first argument:
 // `plain`, `noisy` (prints on stdout and stderr), `mute` (never answers), `exits`, `pages` (a cursor that repeats),
 // `bad-schema` (one tool in fifty), `launcher` (a child that holds on; its pid goes to the file in `PID_FILE`),
-// `deaf` (ignores SIGTERM and the end of its input).
+// `deaf` (ignores SIGTERM and the end of its input), `deaf-launcher` (both), `dies` (after it has answered `initialize`).
 import { spawn } from 'node:child_process';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { CallToolRequestSchema, ListToolsRequestSchema, McpError, type Tool } fr
 
 const mode = process.argv[2] ?? 'plain';
 const object = { type: 'object' as const };
-const names = ['echo', 'die', 'slow', 'big', 'progress', 'throw', 'raw', 'env', 'pid'];
+const names = ['echo', 'die', 'slow', 'big', 'progress', 'throw', 'raw', 'env', 'pid', 'ask', 'change', 'print'];
 const plain: Tool[] = names.map((name) => ({ name, description: `The tool ${name}`, inputSchema: object }));
 
 function toolsOf(cursor: string | undefined): { tools: Tool[]; nextCursor?: string } {
@@ -43,7 +43,7 @@ function record(text: string): void {
 
 const server = new Server(
   { name: 'test', version: '1', title: 'A test server' },
-  { capabilities: { tools: {} }, instructions: 'Be kind.' },
+  { capabilities: { tools: { listChanged: true } }, instructions: 'Be kind.' },
 );
 
 server.setRequestHandler(ListToolsRequestSchema, ({ params }) => toolsOf(params?.cursor));
@@ -79,6 +79,17 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
         await extra.sendNotification({ method: 'notifications/progress', params: progress });
       }
       return answer('done');
+    case 'ask': {
+      const requestedSchema = { type: 'object' as const, properties: { name: { type: 'string' as const } } };
+      const { action } = await server.elicitInput({ message: 'Who\nare you?', requestedSchema });
+      return answer(`it was ${action}`);
+    }
+    case 'change':
+      await server.sendToolListChanged();
+      return answer('changed');
+    case 'print':
+      process.stdout.write((args['lines'] as string[]).map((line) => `${line}\n`).join(''));
+      return answer('printed');
     case 'throw':
       throw new McpError(-32_602, 'You asked for the wrong thing', { wanted: ['this', 'that'] });
     case 'raw':
@@ -96,15 +107,17 @@ if (mode === 'exits') {
   process.stdin.resume();
 } else {
   if (mode === 'noisy') console.log('starting up …');
-  if (mode === 'launcher') {
+  if (mode === 'launcher' || mode === 'deaf-launcher') {
     const child = spawn(process.execPath, ['-e', 'process.on("SIGTERM",()=>{});setInterval(()=>{},1e3)'], {
       stdio: 'inherit',
     });
     writeFileSync(process.env['PID_FILE'] ?? '', String(child.pid));
   }
-  if (mode === 'deaf') {
+  if (mode === 'deaf' || mode === 'deaf-launcher') {
     process.on('SIGTERM', () => {});
     setInterval(() => {}, 1_000);
   }
+  if (mode === 'dies') server.oninitialized = () => process.exit(9);
+  record('started');
   await server.connect(new StdioServerTransport());
 }
