@@ -14,7 +14,7 @@ import type { RequestMessage, RequestUserPart } from '../shared/model.ts';
 type ToolResults = Extract<RequestMessage, { role: 'tool' }>['results'];
 type ToolResult = ToolResults[number];
 
-/** Bytes of result texts and images kept in memory by hash. */
+/** Bytes of result texts, and as many of images, kept in memory by hash. */
 const CACHE_BYTES = 64 * 1024 * 1024;
 
 /** Resolves transcripts into requests. */
@@ -24,6 +24,7 @@ export interface MessageResolver {
 
 /** A resolver over one store, with a cache: a turn sends the same results with every step. */
 export function createMessageResolver(store: FileStore): MessageResolver {
+  const texts = new LRUCache<string, string>({ maxSize: CACHE_BYTES, sizeCalculation: (text) => 2 * text.length + 1 });
   const blobs = new LRUCache<string, Uint8Array>({ maxSize: CACHE_BYTES, sizeCalculation: (blob) => blob.length + 1 });
 
   async function read(sha256: string): Promise<Uint8Array> {
@@ -32,6 +33,15 @@ export function createMessageResolver(store: FileStore): MessageResolver {
     const blob = await store.readBlob(sha256);
     blobs.set(sha256, blob);
     return blob;
+  }
+
+  /** Decoded once: a long turn would else decode megabytes with every step. */
+  async function readText(sha256: string): Promise<string> {
+    const cached = texts.get(sha256);
+    if (cached !== undefined) return cached;
+    const text = Buffer.from(await store.readBlob(sha256)).toString('utf8');
+    texts.set(sha256, text);
+    return text;
   }
 
   async function toolResult(message: ToolResultMessage): Promise<ToolResult> {
@@ -54,7 +64,7 @@ export function createMessageResolver(store: FileStore): MessageResolver {
         texts.push(part.text);
         return;
       case 'text-blob':
-        texts.push(Buffer.from(await read(part.ref.sha256)).toString('utf8'));
+        texts.push(await readText(part.ref.sha256));
         return;
       case 'image-blob':
         images.push({ mediaType: part.mediaType, data: await read(part.ref.sha256) });

@@ -92,7 +92,7 @@ describe('a model', () => {
     const asking = (texts: readonly string[]) => streamed(texts.flatMap(argumentPieces), 'tool_calls');
     server.enqueue(asking([large]), asking(many), { type: 'answer', answer: { text: 'done' } });
     const turn = await verbose.run(openDesk);
-    expect(turn.result).toMatchObject({ status: 'completed', answer: 'done' });
+    expect(turn.result).toMatchObject({ error: null, status: 'completed', answer: 'done' });
     const answers = toolTexts(server.requests.at(-1)?.body);
     expect(answers).toEqual([large, ...many].map((text) => `${text.length} characters`));
     server.assertDone();
@@ -132,7 +132,7 @@ describe('a step', () => {
     };
     const toolCalls = Array.from({ length: 200 }, (_, index) => call('bulk', { n: index }));
     const turn = await world.run(spec, { script: inOrder({ toolCalls }, { text: 'done' }) });
-    expect(turn.result).toMatchObject({ status: 'completed', answer: 'done' });
+    expect(turn.result).toMatchObject({ error: null, status: 'completed', answer: 'done' });
     expect(toolTexts(turn.requests[1]).map((text) => text.split(' ')[0])).toEqual(toolCalls.map((_, n) => `${n}`));
     expect(turn.view.steps[0]?.toolCalls.every((made) => made.placement === 'inline')).toBe(true);
     expect(largestPayload(turn)).toBeLessThan(300_000);
@@ -167,7 +167,7 @@ describe('a step', () => {
     // Texts that cost fewer tokens than their pointers would stand in the commit themselves.
     const toolCalls = Array.from({ length: 320 }, (_, index) => call('spaces', { n: index }));
     const turn = await world.run(openDesk, { script: inOrder({ toolCalls }, { text: 'done' }) });
-    expect(turn.result).toMatchObject({ status: 'completed', answer: 'done' });
+    expect(turn.result).toMatchObject({ error: null, status: 'completed', answer: 'done' });
     expect(toolTexts(turn.requests[1])).toHaveLength(320);
     expect(largestPayload(turn)).toBeLessThan(PAYLOAD_LIMIT);
     expect(turn.view.steps[0]?.toolCalls.every((made) => made.placement !== null)).toBe(true);
