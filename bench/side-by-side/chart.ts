@@ -23,11 +23,11 @@ export function lineChart(chart: {
   readonly series: readonly ChartLine[];
 }): string {
   const lines = SYSTEMS.flatMap((name) => chart.series.filter((one) => one.name === name && one.values.length > 0));
-  const legend = lines.map(({ name }) => `${SYSTEM_TITLES[name]} ${COLOURS[name][0]}`).join(', ');
+  const legend = lines.map(({ name }) => `${COLOURS[name][0]}: ${SYSTEM_TITLES[name]}`).join('; ');
   const colours = lines.map(({ name }) => COLOURS[name][1]);
   const top = Math.max(...lines.flatMap(({ values }) => values));
   const body = lines.map(({ values }) => `  line [${values.map(short).join(', ')}]`);
-  return `${chart.title}: ${legend}.\n\n${fence(colours, [...head(chart, top), ...body])}`;
+  return `${chart.title}. ${legend}.\n\n${fence(colours, [...head(chart, top), ...body])}`;
 }
 
 /** Bars over one axis. */
@@ -46,8 +46,8 @@ function head(
   top: number,
 ): string[] {
   return [
-    `  title "${chart.title}"`,
-    `  x-axis [${chart.x.map((label) => `"${label}"`).join(', ')}]`,
+    `  title "${plain(chart.title)}"`,
+    `  x-axis [${chart.x.map((label) => `"${plain(label)}"`).join(', ')}]`,
     `  y-axis "${chart.unit}" 0 --> ${Math.ceil(top * 1.05)}`,
   ];
 }
@@ -59,4 +59,9 @@ function fence(colours: readonly string[], lines: readonly string[]): string {
 
 function short(value: number): string {
   return value.toFixed(2);
+}
+
+/** Mermaid takes no Markdown in its texts. */
+function plain(text: string): string {
+  return text.replaceAll('`', '');
 }

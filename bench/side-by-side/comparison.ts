@@ -46,7 +46,8 @@ export async function measureRun(system: System, model: MeteredModel, plan: RunP
   const meter = model.plan(id, plan.calls);
   const reply = await system.run({ id, model: id, payload: plan.payload, limitMs: plan.limitMs });
   const times = stepTimes(meter);
-  const { ended, how, recordBytes, events, elsewhereBytes, peakMemoryBytes } = reply;
+  const { recordBytes, events, elsewhereBytes, peakMemoryBytes } = reply;
+  const { ended, how } = wholeEnd(reply, meter);
   return {
     system: system.name,
     calls: plan.calls,
@@ -93,6 +94,12 @@ export async function measureLoad(
     cpuMsPerStep: cpuMs / times.length,
     load: loadavg()[0] ?? 0,
   };
+}
+
+/** A system that says it is done before the model did has not made the run. */
+function wholeEnd({ ended, how }: RunReply, { arrivals, calls }: Meter): Pick<RunReply, 'ended' | 'how'> {
+  if (ended !== 'completed' || arrivals.length > calls) return { ended, how };
+  return { ended: 'died', how: `completed after ${arrivals.length} model calls of ${calls + 1}` };
 }
 
 function stepTimes({ arrivals }: Meter): number[] {

@@ -4,9 +4,9 @@ import type { ToolPayload } from './system-process.ts';
 
 const words = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta', 'eta', 'theta', 'iota', 'kappa'];
 
-/** What the tool answers for a page. */
-export function pageOf(payload: ToolPayload, page: number): string {
+/** What the tool answers for a page of a run; another run's pages differ, or a store that knows them would keep nothing. */
+export function pageOf({ id, payload }: { readonly id: string; readonly payload: ToolPayload }, page: number): string {
   if ('file' in payload) return readFileSync(payload.file, 'utf8');
-  const line = `${page} ${words.map((word, index) => word + ((page * 7 + index) % 100)).join(' ')}\n`;
+  const line = `${id.slice(-6)} ${page} ${words.map((word, index) => word + ((page * 7 + index) % 100)).join(' ')}\n`;
   return line.repeat(Math.ceil(payload.bytes / line.length)).slice(0, payload.bytes);
 }

@@ -36,8 +36,13 @@ What the columns mean:
 export const READING = `## How to read this
 
 - Sizes, events, tokens and ways to end repeat from run to run. Times do not: they were taken beside whatever else the machine
-  did, and the load average above says how much that was. On two cores a load of 4 already doubles a step. Compare within a
-  table, not between tables; a factor below 1.5 says nothing unless the load was below 2.
+  did, and the load average says how much that was. With more work waiting than there are cores, a step waits in the queue at
+  each change of process, and a system on Temporal changes process a dozen times a step. Compare systems by time only where
+  the load was below the number of cores; else by CPU time and by how a line rises along its own run.
+- What a step costs beside the bare Workflow on a quiet machine is measured by \`node bench/turn.ts\`.
+- A large result that a system cannot take is no error there: Temporal tries the Activity again, with the tool's effect,
+  until somebody ends it. \`timeout\` is the benchmark's patience, not the system's end.
+- Peak memory is that of the system's process so far, the runs before included.
 - The model answers at once. A real one takes seconds, which hides most of a step's cost; it does not hide bytes, tokens,
   or a run that is ended by its size.
 - Tokens sent grow with the square of the calls in every system that sends the whole conversation, as each model call must,

@@ -54,7 +54,7 @@ function machineTable({ machine, loadAtEnd, versions, growth, large, load }: Rep
       'load average (1 min)',
       `${machine.load.toFixed(1)} at the start, ${median(loads).toFixed(1)} in the middle, ${(loads.at(-1) ?? 0).toFixed(1)} at most, ${loadAtEnd.toFixed(1)} at the end`,
     ],
-    ...versions.map(([name, version]) => [`\`${name}\``, version]),
+    ...versions.map(([name, version]) => [name, version]),
   ];
   return table(['', 'measured with'], rows);
 }
@@ -71,6 +71,7 @@ function growthSection(data: Report): string[] {
     'late',
     'CPU ms a step',
     'tokens sent',
+    'load average',
   ];
   const tables = data.counts.map((calls) => {
     const rows = data.systems.map((system) => growthRow(data, system, calls));
@@ -83,12 +84,14 @@ function growthRow({ growth }: Report, system: SystemName, calls: number): strin
   const title = SYSTEM_TITLES[system];
   const runs = growth.filter((row) => row.system === system && row.calls === calls);
   const [first] = runs;
-  if (!first) return [title, 'not run: it had died before', '', '', '', '', '', '', '', ''];
+  if (!first) return [title, 'not run: it had died before', '', '', '', '', '', '', '', '', ''];
   const at = (tenth: number): string => median(runs.map((run) => run.tenths.at(tenth) ?? Number.NaN)).toFixed(0);
-  const worked = first.ended === 'completed' ? 'completed' : `${first.ended} after call ${first.requests}`;
+  const worked = first.ended === 'completed' ? 'completed' : `${first.ended} at model call ${first.requests}`;
   return [
     title,
-    first.summaries > 0 ? `${worked}, ${first.summaries} summaries` : worked,
+    first.summaries > 0
+      ? `${worked}, summed up ${first.summaries === 1 ? 'once' : `${first.summaries} times`}`
+      : worked,
     count(first.recordBytes),
     count(first.events),
     count(first.elsewhereBytes),
@@ -97,6 +100,7 @@ function growthRow({ growth }: Report, system: SystemName, calls: number): strin
     at(-1),
     median(runs.map((run) => run.cpuMsPerStep)).toFixed(0),
     count(first.tokensSent),
+    median(runs.map((run) => run.load)).toFixed(0),
   ];
 }
 
@@ -105,7 +109,7 @@ function deaths({ growth, systems }: Report): string {
     const run = growth.find((row) => row.system === system && row.ended !== 'completed');
     const longest = growth.findLast((row) => row.system === system);
     if (!run) return [SYSTEM_TITLES[system], `${longest?.calls ?? 0} calls completed`, ''];
-    return [SYSTEM_TITLES[system], `${run.ended} after model call ${run.requests} of ${run.calls + 1}`, cell(run.how)];
+    return [SYSTEM_TITLES[system], `${run.ended} at model call ${run.requests} of ${run.calls + 1}`, cell(run.how)];
   });
   return `### How each ended\n\n${table(['system', 'end', 'in its own words'], rows)}`;
 }
@@ -113,17 +117,12 @@ function deaths({ growth, systems }: Report): string {
 function growthCharts({ growth, systems, counts }: Report): string[] {
   const runOf = (system: SystemName, calls: number): RunRow | undefined =>
     growth.find((row) => row.system === system && row.calls === calls);
-  const sizes = systems.map((system) => ({
-    name: system,
-    values: counts.flatMap((calls) => runOf(system, calls)?.recordBytes ?? []).map((bytes) => bytes / 2 ** 20),
+  const sizes = systems.map((name) => ({
+    name,
+    values: counts.flatMap((calls) => runOf(name, calls)?.recordBytes ?? []).map((bytes) => bytes / 2 ** 20),
   }));
-  const bySize = lineChart({
-    title: 'History or checkpoints (MiB) by tool calls',
-    x: counts.map(String),
-    unit: 'MiB',
-    series: sizes,
-  });
-  const within = counts
+  const byCalls = { title: 'Record (MiB) by tool calls', x: counts.map(String), unit: 'MiB' };
+  const through = counts
     .filter((calls) => calls >= 100)
     .map((calls) => {
       const series = systems.map((name) => ({ name, values: runOf(name, calls)?.tenths ?? [] }));
@@ -132,9 +131,14 @@ function growthCharts({ growth, systems, counts }: Report): string[] {
     });
   return [
     '### Plots',
-    'A run that died is drawn over the part that it lived: its tenths are tenths of what came of it.',
-    bySize,
-    ...within,
+    'A line ends where its system did. Through a run, tenths are tenths of what came of it.',
+    lineChart({ ...byCalls, series: sizes }),
+    lineChart({
+      ...byCalls,
+      title: 'The same without `deepagents`',
+      series: sizes.filter(({ name }) => name !== 'deepagents'),
+    }),
+    ...through,
   ];
 }
 

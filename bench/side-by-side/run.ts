@@ -1,6 +1,6 @@
 // The same scripted model and the same tool on Longshore, a bare Workflow, `@temporalio/ai-sdk` and `deepagents`.
 // Usage: node bench/side-by-side/run.ts [--calls 10,50,100,200,500] [--systems longshore,bare] [--turns 50] [--rounds 3]
-//        [--limit-minutes 10] [--skip growth,large,load] [--json] [--write]
+//        [--limit-minutes 10] [--large-limit-seconds 30] [--skip growth,large,load] [--json] [--write]
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +22,8 @@ const { values } = parseArgs({
     turns: { type: 'string', default: '50' },
     rounds: { type: 'string', default: '3' },
     'limit-minutes': { type: 'string', default: '10' },
+    // Of one large result: a system that has not ended by then tries again for ever.
+    'large-limit-seconds': { type: 'string', default: '30' },
     skip: { type: 'string', default: '' },
     json: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
@@ -32,13 +34,12 @@ const names = SYSTEMS.filter((name) => values.systems.split(',').includes(name))
 const rounds = Number(values.rounds);
 const turns = Number(values.turns);
 const limitMs = Number(values['limit-minutes']) * 60_000;
+const largeLimitMs = Number(values['large-limit-seconds']) * 1000;
 const skipped = new Set(values.skip.split(','));
 
 /** Results of the long runs, and of the turns at once. */
 const PAGE: ToolPayload = { bytes: 5_000 };
 const LOAD_CALLS = 20;
-/** One large result: a system that has not ended by then tries again for ever. */
-const LARGE_LIMIT_MS = 90_000;
 
 const log = (line: string): void => console.error(`${new Date().toISOString().slice(11, 19)} ${line}`);
 
@@ -96,7 +97,7 @@ async function large(systems: readonly System[], model: MeteredModel): Promise<R
   const rows = [];
   for (const [size, payload] of payloads) {
     for (const system of systems) {
-      const row = await measureRun(system, model, { calls: 1, payload, limitMs: LARGE_LIMIT_MS });
+      const row = await measureRun(system, model, { calls: 1, payload, limitMs: largeLimitMs });
       rows.push({ ...row, size });
       log(`${system.name}: ${size}: ${row.ended} ${row.how}`);
     }

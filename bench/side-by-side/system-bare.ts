@@ -62,7 +62,7 @@ const activities: BareActivities = {
   naiveModel: ask,
   async barePage(page) {
     const { request, messages, call } = current();
-    const text = pageOf(request.payload, page);
+    const text = pageOf(request, page);
     if (workflowType === 'minimalTurn' && call) messages.push(...stepOf(call, text, page));
     return text;
   },

@@ -19,8 +19,8 @@ const { address, baseUrl, folder } = settingOfProcess();
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 Runtime.install({ logger: quiet, shutdownSignals: [] });
 
-/** What the tool answers with; all runs that go at once are alike. */
-let payload: RunRequest['payload'] = { bytes: 0 };
+/** What the tool answers for; runs that go at once share the pages of the one that began last. */
+let current: Pick<RunRequest, 'id' | 'payload'> = { id: '', payload: { bytes: 0 } };
 const server = defineLocalServer({
   name: 'bench',
   tools: [
@@ -29,7 +29,7 @@ const server = defineLocalServer({
       description: 'One page.',
       inputSchema: z.object({ page: z.number() }),
       annotations: { readOnlyHint: true },
-      run: ({ page }) => pageOf(payload, page),
+      run: ({ page }) => pageOf(current, page),
     }),
   ],
 });
@@ -62,7 +62,7 @@ async function folderBytes(path: string): Promise<number> {
 
 let atOnce = 0;
 serveRuns(async (request) => {
-  payload = request.payload;
+  current = request;
   atOnce += 1;
   const before = atOnce === 1 ? await folderBytes(folder) : 0;
   const workflowId = `turn-${randomUUID()}`;

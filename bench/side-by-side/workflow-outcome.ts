@@ -23,7 +23,15 @@ export async function watchWorkflow(client: Client, workflowId: string, options:
   if (ending.ended === 'completed') return { ...ending, ...record };
   const how = [ending.how, await lastWords(client, workflowId), pendingTrouble(description.raw)];
   if (ending.ended === 'timeout') await handle.terminate('over its time');
-  return { ended: ending.ended, how: how.filter((text) => text !== '').join('; '), ...record };
+  return { ended: ending.ended, how: withoutRepeats(how).join('; '), ...record };
+}
+
+/** The client says of a termination what its event says. */
+function withoutRepeats(texts: readonly string[]): string[] {
+  return texts.filter(
+    (text, index) =>
+      text !== '' && !texts.some((other, at) => (other !== text || at < index) && at !== index && other.includes(text)),
+  );
 }
 
 type Ending = Pick<RunOutcome, 'ended' | 'how'>;

@@ -25,7 +25,7 @@ const worker = await Worker.create({
     new AiSdkPlugin({ modelProvider: createOpenAICompatible({ name: 'scripted', baseURL: baseUrl, apiKey: 'none' }) }),
   ],
   activities: {
-    aiSdkPage: async (page) => pageOf(running.get(Context.current().info.workflowExecution.workflowId).payload, page),
+    aiSdkPage: async (page) => pageOf(running.get(Context.current().info.workflowExecution.workflowId), page),
   },
 });
 const channelArgs = { 'grpc.max_receive_message_length': 256 * 1024 * 1024 };

@@ -21,11 +21,10 @@ serveRuns(async (request) => {
       model: request.model,
       apiKey: 'none',
       configuration: { baseURL: baseUrl },
-      maxRetries: 0,
       useResponsesApi: false,
     }),
     tools: [
-      tool(({ page }) => pageOf(request.payload, page), {
+      tool(({ page }) => pageOf(request, page), {
         name: 'fetch',
         description: 'One page.',
         schema: z.object({ page: z.number() }),
