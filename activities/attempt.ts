@@ -1,6 +1,6 @@
 // What every Activity of ours does around its work: heartbeats on a timer, cancellation, errors as Temporal wants them.
 import { Context } from '@temporalio/activity';
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { HEARTBEAT_INTERVAL_MS } from '../shared/activity-options.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
 import { payloadBytes, PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
@@ -42,7 +42,7 @@ export async function runAttempt<T>(
     requireFits(result, context.info.activityType);
     return result;
   } catch (error) {
-    throw asFailure(error, context.cancellationSignal, redact);
+    throw asFailure(error, context, redact);
   } finally {
     clearInterval(heartbeat);
   }
@@ -59,8 +59,10 @@ function requireFits(result: unknown, activity: string): void {
   );
 }
 
-function asFailure(error: unknown, signal: AbortSignal, redact: (text: string) => string): Error {
-  if (signal.aborted && !(error instanceof LongshoreError)) return new CancelledFailure('The attempt was cancelled');
+function asFailure(error: unknown, context: Context, redact: (text: string) => string): Error {
+  if (context.cancellationSignal.aborted && !(error instanceof LongshoreError)) {
+    return isShutdown(context) ? handedOver() : new CancelledFailure('The attempt was cancelled');
+  }
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
   if (!(error instanceof LongshoreError)) return internal(error, redact);
   const { retryAfterMs } = error as WithRetryAfter;
@@ -69,7 +71,34 @@ function asFailure(error: unknown, signal: AbortSignal, redact: (text: string) =
     message: redact(error.message),
     nonRetryable: !error.retryable,
     details: [{ mend: redact(error.mend) }],
-    ...(retryAfterMs !== undefined && { nextRetryDelay: retryAfterMs }),
+    // The server takes a delay of 0 for "never again"; without one the policy's own pause applies.
+    ...(retryAfterMs !== undefined && retryAfterMs > 0 && { nextRetryDelay: Math.ceil(retryAfterMs) }),
+  });
+}
+
+/** A cancellation by a person wins: a shutdown in the same moment does not bring the call back. */
+function isShutdown({ cancellationDetails, cancellationSignal }: Context): boolean {
+  if (cancellationDetails?.cancelRequested === true) return false;
+  const { reason } = cancellationSignal as { readonly reason: unknown };
+  return cancellationDetails?.workerShutdown === true || (reason instanceof Error && reason.message === SHUTDOWN);
+}
+
+/** The reason that the SDK gives to an attempt whose Worker shuts down. */
+const SHUTDOWN = 'WORKER_SHUTDOWN';
+const HAND_OVER_MS = 1_000;
+
+/**
+ * The usual pause grows with every attempt, for what may have failed for a reason; here another Worker is as good as this one
+ * was. Much shorter, and the Worker that shuts down would be given the call once more by the poll it has still open.
+ */
+function handedOver(): ApplicationFailure {
+  return ApplicationFailure.create({
+    type: 'WorkerMissing',
+    message: 'The Worker was shut down while this ran',
+    nonRetryable: false,
+    nextRetryDelay: HAND_OVER_MS,
+    category: ApplicationFailureCategory.BENIGN,
+    details: [{ mend: 'It is taken up by another Worker: see that one runs on the Task Queue.' }],
   });
 }
 

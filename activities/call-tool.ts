@@ -9,9 +9,9 @@ import { callSandboxTool } from './sandbox/server.ts';
 import { stageResult, type StagedFacts } from './staging.ts';
 import { openJournal, type Journal } from './store/journal.ts';
 import type { CallToolInput } from '../shared/activities.ts';
-import { LongshoreError, sentencesOf } from '../shared/errors.ts';
+import { LongshoreError, messageOf, sentencesOf } from '../shared/errors.ts';
 import { TOKEN_ESTIMATOR, type ResultFacts } from '../shared/facts.ts';
-import type { JsonObject } from '../shared/json.ts';
+import { isObject, type JsonObject } from '../shared/json.ts';
 import { SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
 import type { ToolResponse } from '../shared/tool-server.ts';
 
@@ -54,8 +54,8 @@ async function sendOnce(
   try {
     facts = await send(input, args, attempt, dependencies);
   } catch (error) {
-    if (!(error instanceof LongshoreError)) throw error;
-    facts = await afterSending(input, error);
+    if (!(error instanceof LongshoreError) && attempt.signal.aborted) throw error;
+    facts = await afterSending(input, error, dependencies.redact);
   }
   return record(journal, facts);
 }
@@ -67,14 +67,19 @@ async function record(journal: Journal, facts: StagedFacts): Promise<StagedFacts
     return facts;
   } catch (error) {
     if (!(error instanceof LongshoreError)) throw error;
-    return { ...facts, note: { unrecorded: error.type } };
+    return { ...facts, note: { ...noteOf(facts), unrecorded: error.type } };
   }
 }
 
-/** A write whose request was provably never sent has failed; one that may have been is unknown. */
-async function afterSending(input: CallToolInput, error: LongshoreError): Promise<StagedFacts> {
-  if (error.type === 'McpServerUnavailable') return errorFacts(input, error);
-  return unknownOutcome(input, error.message.replace(/[.\s]+$/, ''));
+/** A write whose request was provably never sent has failed; whatever else went wrong, it may have been done: unknown. */
+async function afterSending(
+  input: CallToolInput,
+  error: unknown,
+  redact: (text: string) => string,
+): Promise<StagedFacts> {
+  if (error instanceof LongshoreError && error.type === 'McpServerUnavailable') return errorFacts(input, error);
+  const why = error instanceof LongshoreError ? error.message : `it was sent, but ${redact(messageOf(error))}`;
+  return unknownOutcome(input, why.replace(/[.\s]+$/, ''));
 }
 
 async function send(
@@ -98,7 +103,13 @@ async function send(
   }
   const payload = pickPayload(response);
   const redact = (bytes: Uint8Array): Uint8Array => dependencies.redactBytes(bytes);
-  return stageResult({ store: dependencies.store, call: input, payload, redact });
+  const facts = await stageResult({ store: dependencies.store, call: input, payload, redact });
+  const isOvertaken = dependencies.pool.toolChanges.isOvertaken(input.turn.workflowId, input.server);
+  return isOvertaken ? { ...facts, note: { ...noteOf(facts), catalogChanged: true } } : facts;
+}
+
+function noteOf({ note }: StagedFacts): JsonObject {
+  return isObject(note) ? note : {};
 }
 
 async function performSandbox(

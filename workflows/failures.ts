@@ -19,7 +19,8 @@ export function afterFailure(call: ProposedCall, failure: unknown, cancelled: bo
   if (cancelled) return spoken('cancelled', `The turn was cancelled while this call ran. ${aftermath(mayHaveRun)}`);
   const { type, message } = errorRecordOf(failure);
   const told = bounded(message);
-  if (mayHaveRun && isTimeout(failure)) {
+  // Lost with its Worker, killed or shut down, on its last attempt: the request may be out.
+  if (mayHaveRun && (type === 'WorkerMissing' || isTimeout(failure))) {
     return spoken('unknown', `The outcome of this call is unknown: ${told}. ${aftermath(true)}`);
   }
   if (type === 'SizeLimit') return spoken('error', `The call was made, but its result cannot be recorded: ${told}`);
