@@ -88,7 +88,9 @@ function classifySdkError(error: AISDKError, context: ModelCallContext): ModelEr
     return new ModelError('ModelRefused', `${context.model} cannot be asked this: ${words}`, mend);
   }
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) {
-    const message = `${context.model} sent an event that is no part of an answer: ${boundText(words, 300)}`;
+    // The SDK's own message repeats the whole event and lists every rule it breaks.
+    const event = JSONParseError.isInstance(error) ? error.text : wordsOf(error.value).message;
+    const message = `${context.model} sent an event that is no part of an answer: ${boundText(said(event, context), 300)}`;
     return new ModelError('ModelStreamBroken', message, 'It is asked again; if it stays so, look at the provider.');
   }
   if (InvalidResponseDataError.isInstance(error) || EmptyResponseBodyError.isInstance(error) || context.streaming) {

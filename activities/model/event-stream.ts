@@ -1,5 +1,7 @@
 // The fetch of the built-in provider: finds out whether a successful answer is an event stream at all. The SDK reads a web
 // page or a lone JSON object as a stream without events, and its reader keeps a line without an end in memory.
+import { MODEL_UNREACHABLE_ATTEMPTS } from '../../shared/activity-options.ts';
+import { cleanEvents } from './clean-events.ts';
 import { classifyWords } from './errors.ts';
 import { type ModelCallContext, ModelError } from './model-error.ts';
 import { wordsOfBody } from './provider-words.ts';
@@ -12,7 +14,7 @@ const LONGEST_LINE_BYTES = 32 * 1024 * 1024;
 const LONGEST_WRONG_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Makes a fetch that calls `send` once and passes event streams on untouched. `onBytes` hears of every chunk: comments
+ * Makes a fetch that calls `send` once and passes event streams on, mended by `cleanEvents`. `onBytes` hears of every chunk: comments
  * that keep a connection alive while a model thinks are no events, and would else look like silence.
  * @throws ModelError the error that a JSON body tells of, else `ModelAnswerInvalid` for what is no event stream;
  * `ModelAnswerTooLarge`, through the stream, for a line above 32 MiB.
@@ -23,19 +25,29 @@ export function fetchEventStream(
 ): typeof fetch {
   return async (input, init) => {
     const response = await send(input, init);
-    if (!response.ok || response.body === null) return response;
+    if (!response.ok) return response;
+    if (response.body === null) throw noStream(`no body (status ${response.status})`, context);
     const { status, headers } = response;
     const contentType = headers.get('content-type') ?? '';
     if (contentType.includes('event-stream'))
-      return new Response(response.body.pipeThrough(watch(context, onBytes)), { status, headers });
+      return new Response(watched(response.body, context, onBytes), { status, headers });
     // Some servers label streams wrongly, so the first bytes decide.
     const reader = response.body.getReader();
     const first = await reader.read();
     const head = new TextDecoder().decode(first.value ?? new Uint8Array());
     if (first.done || !/^\s*(?:data|event|id|retry)?:/.test(head))
       throw await wrongAnswer(reader, first.value, contentType, context);
-    return new Response(resume(reader, first.value).pipeThrough(watch(context, onBytes)), { status, headers });
+    return new Response(watched(resume(reader, first.value), context, onBytes), { status, headers });
   };
+}
+
+/** No line without an end reaches the part that gathers lines. */
+function watched(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  context: ModelCallContext,
+  onBytes: () => void,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return body.pipeThrough(watch(context, onBytes)).pipeThrough(cleanEvents());
 }
 
 function watch(
@@ -90,7 +102,12 @@ async function wrongAnswer(
   // Relays answer 200 and put the provider's error into the body.
   if (/^\s*\{\s*"error"/.test(body)) return classifyWords(words, context);
   const seen = body.trim() === '' ? 'nothing' : `"${boundText(context.redact(words.message), 200)}"`;
-  const message = `${context.model} answered no event stream but ${contentType === '' ? 'text of no type' : contentType}: ${seen}.`;
+  return noStream(`${contentType === '' ? 'text of no type' : contentType}: ${seen}`, context);
+}
+
+/** Almost always an address that leads to something else: it does not mend itself. */
+function noStream(what: string, context: ModelCallContext): ModelError {
   const mend = `Check that ${context.addressSetting ?? 'the address'} leads to an API that streams chat completions.`;
-  return new ModelError('ModelAnswerInvalid', message, mend);
+  const facts = { maximumAttempts: MODEL_UNREACHABLE_ATTEMPTS };
+  return new ModelError('ModelAnswerInvalid', `${context.model} answered no event stream but ${what}.`, mend, facts);
 }
