@@ -1,7 +1,7 @@
 // The Worker of a trial: the plugin on a trapped store, a local server, the trial's servers over HTTP. It is killed at the
 // boundary of its plan, by itself or by the trial; where the marker stands already, it runs through.
 import fs from 'node:fs';
-import { NativeConnection, Worker, type ActivityInboundCallsInterceptor } from '@temporalio/worker';
+import { Worker, type NativeConnection, type ActivityInboundCallsInterceptor } from '@temporalio/worker';
 import { z } from 'zod';
 import { createLocalStore } from '../../activities/store/local.ts';
 import { WORKER_SETTINGS } from '../../worker/create-worker.ts';

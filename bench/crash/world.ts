@@ -30,6 +30,8 @@ export interface CrashWorld {
   /** By the model's name. */
   readonly modelHooks: Map<string, ModelHook>;
   readonly rescuer: Rescuer;
+  /** Releases a lease when the world closes: on a server that a trial has brought up again. */
+  hold(lease: DevServerLease): void;
   close(): Promise<void>;
 }
 
@@ -45,8 +47,9 @@ export async function openCrashWorld(options: CrashWorldOptions = {}): Promise<C
   const folder = await mkdtemp(join(tmpdir(), 'longshore-crash-'));
   const env = { ...process.env, ...options.env, LONGSHORE_HOME: join(folder, 'home') };
   const home = await openHome(env, folder);
-  const lease = options.address === undefined ? await attachDevServer(home, { kind: 'dev', env }) : null;
-  const address = options.address ?? (lease as DevServerLease).address;
+  const leases: DevServerLease[] = [];
+  if (options.address === undefined) leases.push(await attachDevServer(home, { kind: 'dev', env }));
+  const address = options.address ?? leases[0]?.address ?? '';
   const modelHooks = new Map<string, ModelHook>();
   const model = await startScriptedModel(async (request) => {
     const hook = modelHooks.get(request.model);
@@ -70,11 +73,12 @@ export async function openCrashWorld(options: CrashWorldOptions = {}): Promise<C
     effects,
     modelHooks,
     rescuer,
+    hold: (lease) => void leases.push(lease),
     async close() {
       await rescuer.end();
       await connection.close();
       await Promise.all([model.close(), effects.close()]);
-      await lease?.release();
+      await Promise.all(leases.map((lease) => lease.release()));
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
     },
   };

@@ -1,0 +1,15 @@
+// A port that was free a moment ago, for servers that must come back on the same one.
+import { createServer, type AddressInfo } from 'node:net';
+
+/** Finds one on the loopback interface. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  return port;
+}
