@@ -9,9 +9,10 @@ import type { Catalog, CatalogFacts, CatalogServer, CatalogTool } from '../share
 import { digestOf } from '../shared/digest.ts';
 import { LongshoreError } from '../shared/errors.ts';
 import { exposeNames } from '../shared/exposed-names.ts';
-import { canonicalJson } from '../shared/json.ts';
+import { canonicalJson, isObject, type JsonValue } from '../shared/json.ts';
 import { DEFAULT_TOOL_TIMEOUT_MS } from '../shared/mcp-config.ts';
 import { effectOf, isEnabled, tagsOf, unknownSelectorNames } from '../shared/policy.ts';
+import { redactValue } from '../shared/redact-value.ts';
 import { SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
 import type { ToolDefinition, ToolListing } from '../shared/tool-server.ts';
 
@@ -88,7 +89,7 @@ async function offerOf(spec: SpecServer, dependencies: ActivityDependencies, sig
     const listing = await server.listTools(AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]));
     checkSelectors(spec, listing);
     const tools = listing.tools
-      .map((tool) => select(spec.name, tool, settings.honoursIdempotencyKeys))
+      .map((tool) => select(spec.name, cleaned(tool, dependencies), settings.honoursIdempotencyKeys))
       .filter((tool) => isEnabled(spec, tool.tool, tool.tags));
     const words = wordsOf(settings.description, listing, dependencies.redact);
     const problems = listing.problems.map(({ tool, problem }) => ({
@@ -117,6 +118,31 @@ function wordsOf(
     ...(description !== '' && (configured !== undefined || own === '') && { description }),
     ...(own !== '' && own !== description && { instructions: own }),
   };
+}
+
+/** A server may show what it was configured with in words and defaults. Names and rules stay, since calls go by them. */
+function cleaned(tool: ToolDefinition, { redact }: ActivityDependencies): ToolDefinition {
+  const { name, inputSchema, outputSchema, ...words } = tool;
+  return {
+    ...redactValue(words, redact),
+    name,
+    inputSchema: cleanedSchema(inputSchema, redact),
+    ...(outputSchema && { outputSchema: cleanedSchema(outputSchema, redact) }),
+  };
+}
+
+const WORDS_OF_SCHEMAS = new Set(['description', 'title', '$comment', 'default', 'examples']);
+
+function cleanedSchema<T extends JsonValue>(schema: T, redact: (text: string) => string): T;
+function cleanedSchema(schema: JsonValue, redact: (text: string) => string): JsonValue {
+  if (Array.isArray(schema)) return schema.map((item) => cleanedSchema(item, redact));
+  if (!isObject(schema)) return schema;
+  const entries = Object.entries(schema).map(([key, value]) => {
+    // A property may have such a name: then its value is a schema.
+    const isWords = WORDS_OF_SCHEMAS.has(key) && !isObject(value);
+    return [key, isWords ? redactValue(value, redact) : cleanedSchema(value, redact)];
+  });
+  return Object.fromEntries(entries);
 }
 
 function cut(text: string, characters: number): string {

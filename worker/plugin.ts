@@ -14,7 +14,7 @@ import type { FileStore } from '../shared/file-store.ts';
 import type { McpConfig } from '../shared/mcp-config.ts';
 import { checkMcpConfig, redact } from '../shared/mcp-config-schema.ts';
 import { loggerOf, type Log } from './log.ts';
-import { modelKey, redactBytes, redactingModel } from './secrets.ts';
+import { modelKey, redactBytes, redactingModel, rememberingCredentials } from './secrets.ts';
 import { createTelemetry } from './telemetry.ts';
 
 /** What the plugin works with. */
@@ -65,6 +65,7 @@ export class LongshorePlugin extends SimplePlugin {
     // Asked for each time: a token may be replaced while the Worker runs.
     const secrets = (): readonly string[] => [...pool.secrets(), ...modelKey(env)];
     const redactText = (text: string): string => redact(text, secrets());
+    const credentials = rememberingCredentials(mcp, env);
     const telemetry = createTelemetry({ log: options.log ?? loggerOf('turn'), redact: redactText });
     const askModel = createAskModel({
       env,
@@ -74,7 +75,7 @@ export class LongshorePlugin extends SimplePlugin {
     const activities = createActivities({
       store: storeOf(options.store),
       pool,
-      askModel: telemetry.watchModel(redactingModel(askModel, redactText)),
+      askModel: telemetry.watchModel(redactingModel(askModel, (text) => redact(text, credentials()))),
       prices: options.prices ?? {},
       ...(options.modelIdleTimeoutMs !== undefined && { modelIdleTimeoutMs: options.modelIdleTimeoutMs }),
       localServers,

@@ -1,8 +1,10 @@
-// Takes configured secrets out of what is about to be recorded: texts, bytes, values, and what a model wrote. A model may
+// Takes configured secrets out of what is about to be recorded: bytes, and what a model wrote. A model may
 // have read one in a message; its arguments and its answer go into history. Source: architecture D15.
-import { isObject } from '../shared/json.ts';
+import { credentialsOf } from '../shared/mcp-config-credentials.ts';
 import { redact } from '../shared/mcp-config-schema.ts';
+import type { McpConfig } from '../shared/mcp-config.ts';
 import type { AskModel, ModelAnswer } from '../shared/model.ts';
+import { redactValue } from '../shared/redact-value.ts';
 
 /** Takes secrets out of a text. */
 export type RedactText = (text: string) => string;
@@ -13,6 +15,18 @@ export function modelKey(env: Readonly<Record<string, string | undefined>>): rea
   return key !== undefined && key.length >= 8 ? [key] : [];
 }
 
+/** The credentials of now and of every time before: one may be replaced while the Worker runs. */
+export function rememberingCredentials(
+  mcp: McpConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): () => readonly string[] {
+  const known = new Set<string>();
+  return () => {
+    for (const credential of [...credentialsOf(mcp, env), ...modelKey(env)]) known.add(credential);
+    return [...known];
+  };
+}
+
 /** The bytes without secrets; what surrounds one stays byte for byte. The same array where there is none. */
 export function redactBytes(bytes: Uint8Array, secrets: readonly string[]): Uint8Array {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -20,17 +34,6 @@ export function redactBytes(bytes: Uint8Array, secrets: readonly string[]): Uint
   // latin1 keeps every byte as one character, so that what surrounds a secret stays as it was.
   const latin = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
   return Buffer.from(redact(view.toString('latin1'), latin), 'latin1');
-}
-
-/** The same value without secrets in any of its texts and keys, however deep. */
-export function redactValue<T>(value: T, redactText: RedactText): T;
-export function redactValue(value: unknown, redactText: RedactText): unknown {
-  if (typeof value === 'string') return redactText(value);
-  if (Array.isArray(value)) return value.map((item) => redactValue(item, redactText));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [redactText(key), redactValue(item, redactText)]),
-  );
 }
 
 /** The same model, with secrets taken out of all that it answers. */

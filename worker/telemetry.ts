@@ -16,8 +16,8 @@ import type { ActivityExecuteInput, WorkerInterceptors } from '@temporalio/worke
 import type { LongshoreActivities } from '../shared/activities.ts';
 import { messageOf } from '../shared/errors.ts';
 import type { AskModel } from '../shared/model.ts';
+import { redactValue } from '../shared/redact-value.ts';
 import type { Log, LogEntry } from './log.ts';
-import { redactValue } from './secrets.ts';
 import { watchCallModel } from './telemetry/chat.ts';
 import { watchCommitStep } from './telemetry/commit-step.ts';
 import { watchCallTool } from './telemetry/execute-tool.ts';

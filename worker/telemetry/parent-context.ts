@@ -1,6 +1,6 @@
 // Where our spans hang: below the active span, else below the one that came with the Activity's headers.
 import { context, propagation, ROOT_CONTEXT, trace, type Context } from '@opentelemetry/api';
-import { defaultPayloadConverter, type Headers } from '@temporalio/common';
+import { defaultPayloadConverter, type Headers, type Payload } from '@temporalio/common';
 import { isObject } from '../../shared/json.ts';
 
 /** The header that Temporal's OpenTelemetry interceptors of all languages send. */
@@ -14,7 +14,15 @@ export function parentContext(headers: Headers): Context {
   const active = context.active();
   if (trace.getSpan(active)) return active;
   const payload = headers[TRACER_HEADER];
-  if (!payload) return active;
-  const carrier: unknown = defaultPayloadConverter.fromPayload(payload);
+  const carrier = payload && carrierOf(payload);
   return isObject(carrier) ? propagation.extract(ROOT_CONTEXT, carrier) : active;
+}
+
+/** Another sender may have put anything there, in any encoding; a call does not fail for a lost parent. */
+function carrierOf(payload: Payload): unknown {
+  try {
+    return defaultPayloadConverter.fromPayload(payload);
+  } catch {
+    return undefined;
+  }
 }
