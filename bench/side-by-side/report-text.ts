@@ -46,8 +46,8 @@ export const READING = `## How to read this
 - The model answers at once. A real one takes seconds, which hides most of a step's cost; it does not hide bytes, tokens,
   or a run that is ended by its size.
 - Tokens sent grow with the square of the calls in every system that sends the whole conversation, as each model call must,
-  unless older parts are summed up. \`deepagents\` does that at about 170,000 tokens, which makes its later requests smaller and
-  loses what was said; the history of Longshore grows with the calls alone, because the conversation is in its file store.
+  unless older parts are summed up. \`deepagents\` does that at about 170,000 tokens, which makes its later requests smaller;
+  older parts then stand in a file of its own. The history of Longshore grows with the calls alone, because the conversation is in its file store.
 - Longshore sends more tokens a request than a bare Workflow: the definitions of its discovery tools.
 - \`deepagents\` has no Worker that could die and no server to ask: its step is a function call in one process. Its times
   are not comparable to those of the four on Temporal; its bytes are.

@@ -204,7 +204,18 @@ function loadSection({ load: { turns, calls, rows } }: Report): string[] {
     values: medians.map((row) => row.stepsPerSecond),
   });
   const text = `${turns} turns of ${calls} steps each at once on one Worker, 5,000-byte results, both systems on one tuned server, in turn.`;
-  return ['## Many turns at once', text, table(header, all), chart];
+  return ['## Many turns at once', text, table(header, all), ratios(rows), chart];
+}
+
+/** Longshore to the bare Workflow, round by round: what both met in one round is closer than what medians meet. */
+function ratios(rows: readonly LoadRow[]): string {
+  const of = (system: SystemName): LoadRow[] => rows.filter((row) => row.system === system);
+  const bare = of('bare');
+  const by = (key: 'stepsPerSecond' | 'p95Ms' | 'cpuMsPerStep'): string =>
+    of('longshore')
+      .map((row, round) => (row[key] / (bare[round]?.[key] ?? Number.NaN)).toFixed(2))
+      .join(', ');
+  return `Longshore to the bare Workflow, round by round: steps a second ${by('stepsPerSecond')}; p95 ${by('p95Ms')}; CPU ${by('cpuMsPerStep')}.`;
 }
 
 function count(value: number): string {
