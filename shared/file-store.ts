@@ -37,7 +37,7 @@ export interface FileStore {
   readonly description: string;
   /**
    * Stores content under its hash. `expected` is checked against what was written (`BlobCorrupt` if it differs); if
-   * a blob of that hash and size is there already, nothing is written and a stream is not read.
+   * the blob is there already, nothing is written and a stream is not read. One that was damaged is replaced.
    * Source: architecture D7.
    */
   putBlob(content: Uint8Array | AsyncIterable<Uint8Array>, expected?: BlobRef): Promise<BlobRef>;

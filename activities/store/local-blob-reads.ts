@@ -1,5 +1,5 @@
 // Reading blobs of the local driver. A range is verified too: the whole file is hashed at its first range, and again
-// whenever the file has been touched since.
+// whenever the file has been touched since. A write that finds its blob there relies on the same look at it.
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import { LRUCache } from 'lru-cache';
@@ -11,11 +11,34 @@ import { blobPath, type LocalLayout } from './local-layout.ts';
 import { hashOfFile, readChunks, readPart, type FilePart } from './read-file.ts';
 
 const REMEMBERED_BLOBS = 10_000;
+/** Of the coarsest clock that file systems here keep, with room. */
+const TIME_STEP_MS = 100;
+const WRONG: ReadonlySet<string> = new Set(['BlobMissing', 'BlobCorrupt']);
 
-/** The reads of a namespace's blobs. Raises `BlobMissing`, `BlobCorrupt`, `StoreUnavailable`. */
-export function localBlobReads(layout: LocalLayout): Pick<FileStore, 'readBlob' | 'streamBlob'> {
-  const verify = rangeVerifier(layout);
+/** The reads of a namespace's blobs, and whether one is there as it should be. */
+export interface LocalBlobReads extends Pick<FileStore, 'readBlob' | 'streamBlob'> {
+  /** False for a blob that is missing or does not have its hash. Raises `StoreUnavailable`. */
+  isIntact(sha256: string): Promise<boolean>;
+}
+
+/** Makes the reads. They raise `BlobMissing`, `BlobCorrupt`, `StoreUnavailable`. */
+export function localBlobReads(layout: LocalLayout): LocalBlobReads {
+  const verify = verifier(layout);
   return {
+    async isIntact(sha256) {
+      try {
+        const file = openBlob(layout, sha256);
+        try {
+          await verify(file, sha256);
+        } finally {
+          fs.closeSync(file);
+        }
+        return true;
+      } catch (error) {
+        if (error instanceof LongshoreError && WRONG.has(error.type)) return false;
+        throw error;
+      }
+    },
     async readBlob(sha256, range) {
       const file = openBlob(layout, sha256);
       try {
@@ -52,14 +75,16 @@ export function localBlobReads(layout: LocalLayout): Pick<FileStore, 'readBlob' 
 }
 
 /** Hashes a file whole, unless it is the very file that was found right before: same inode, size and times. */
-function rangeVerifier(layout: LocalLayout): (file: number, sha256: string) => Promise<void> {
+function verifier(layout: LocalLayout): (file: number, sha256: string) => Promise<void> {
   const verified = new LRUCache<string, string>({ max: REMEMBERED_BLOBS });
   return async (file, sha256) => {
+    const seenMs = Date.now();
     const stat = io(layout.place, () => fs.fstatSync(file, { bigint: true }));
     const marks = [stat.dev, stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join(' ');
     if (verified.get(sha256) === marks) return;
     checkContent(sha256, await io(layout.place, () => hashOfFile(file)), Number(stat.size));
-    verified.set(sha256, marks);
+    // Times of files count in steps: a second change within one step would leave no mark.
+    if (seenMs - Number(stat.ctimeMs) > TIME_STEP_MS) verified.set(sha256, marks);
   };
 }
 

@@ -17,11 +17,12 @@ export type BlobStore = Pick<
 
 /** The blobs of a namespace. Errors as `FileStore` has them. */
 export function localBlobs(layout: LocalLayout): BlobStore {
+  const { isIntact, ...reads } = localBlobReads(layout);
   return {
-    ...localBlobReads(layout),
+    ...reads,
     async putBlob(content, expected) {
       const known = knownBefore(content, expected);
-      if (known !== undefined && sizeOf(layout, known.sha256) === known.bytes) {
+      if (known !== undefined && sizeOf(layout, known.sha256) === known.bytes && (await isIntact(known.sha256))) {
         // Another writer's rename may not be on disk yet; what is promised here must be.
         await io(layout.place, () => syncFolder(dirname(blobPath(layout, known.sha256))));
         return { sha256: known.sha256, bytes: known.bytes };
@@ -62,7 +63,7 @@ async function writeBlob(
   try {
     check({ sha256, bytes });
     await layout.ensure(dirname(target));
-    // Over what may be there: the same content, or a file of the wrong size.
+    // Over what may be there: the same content, or a damaged file.
     await layout.writing(() => io(layout.place, () => fs.renameSync(path, target)));
   } catch (error) {
     removeTemp(path);

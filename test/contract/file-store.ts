@@ -10,6 +10,8 @@ import { objectKey, type FileStore } from '../../shared/file-store.ts';
 export interface StoreUnderTest {
   readonly store: FileStore;
   reopen(): Promise<FileStore>;
+  /** Alters a blob behind the store's back; its length stays. */
+  damage(sha256: string): Promise<void>;
   cleanUp(): Promise<void>;
 }
 
@@ -92,6 +94,30 @@ export function fileStoreContract(name: string, makeStore: () => Promise<StoreUn
         }
         expect(await collect(store.listBlobs())).toEqual([]);
       });
+
+      test.each([1, 100, 2 * MB])(
+        'a blob of %i bytes that was damaged at unchanged length is whole again once its content is put again',
+        async (size) => {
+          const content = randomBytes(size);
+          const ref = { sha256: sha256Of(content), bytes: size };
+          const writers = [
+            async (to: FileStore) => to.putBlob(content),
+            async (to: FileStore) => to.putBlob(content, ref),
+            async (to: FileStore) => to.putBlob(inChunks(content, 70_001), ref),
+          ];
+          for (const put of writers) {
+            for (const to of [store, await under.reopen()]) {
+              await put(to);
+              await put(to); // looked at once, and to be looked at anew below
+              await under.damage(ref.sha256);
+              expect(await failureOf(store.readBlob(ref.sha256))).toBe('BlobCorrupt');
+              expect(await put(to)).toEqual(ref);
+              expect(Buffer.compare(await store.readBlob(ref.sha256), content)).toBe(0);
+              expect(await collect(store.listBlobs())).toEqual([ref]);
+            }
+          }
+        },
+      );
 
       test('a source that fails passes its error on, and nothing of it is visible', async () => {
         async function* broken(chunks: number): AsyncGenerator<Uint8Array> {

@@ -18,6 +18,12 @@ fileStoreContract('local', async () => {
   return {
     store: createLocalStore({ folder, namespace: 'default' }),
     reopen: async () => createLocalStore({ folder, namespace: 'default' }),
+    damage: async (sha256) => {
+      const path = join(folder, 'default', 'blobs', sha256.slice(0, 2), sha256);
+      const content = fs.readFileSync(path);
+      content[0] = (content[0] ?? 0) ^ 1;
+      fs.writeFileSync(path, content);
+    },
     cleanUp: async () => fs.promises.rm(folder, { recursive: true }),
   };
 });
