@@ -41,6 +41,16 @@ export function asLongshoreError(thrown: unknown): LongshoreError {
   );
 }
 
+/** What was to be printed or written could not be: a full disk, a reader that left. `where` is a file or `standard output`. */
+export function outputFailed(where: string, cause: unknown): LongshoreError {
+  return new LongshoreError(
+    'OutputFailed',
+    `What was to go to ${where} could not be written: ${messageOf(cause)}`,
+    'Make room there, or let the output go elsewhere.',
+    { cause },
+  );
+}
+
 function usageError(thrown: CommanderError): LongshoreError {
   // Commander writes "error: unknown command 'rnu'\n(Did you mean run?)".
   const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n');

@@ -60,8 +60,9 @@ export function createOutput(stdout: OutputStream, stderr: OutputStream, isJson:
     },
     paint: (style, text) => styleText(style, text, { stream: forPeople, validateStream: true }),
     write: async (bytes) =>
-      new Promise((resolve, reject) => {
-        stdout.write(bytes, (error) => (error ? reject(error) : resolve()));
+      new Promise((resolve) => {
+        // What cannot be written ends the process by the stream's own `error`, where every command's output comes by.
+        stdout.write(bytes, (error) => (error ? undefined : resolve()));
       }),
   };
 }

@@ -1,6 +1,7 @@
 // The command line's frame: which commands there are, what they get to work with, and how they end. Each command is a
 // file in `commands/` that registers itself.
 import { readFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 
 import { Command, CommanderError } from 'commander';
 
@@ -13,7 +14,8 @@ import { registerRun } from './commands/run.ts';
 import { registerSpec } from './commands/spec.ts';
 import { registerTurns } from './commands/turns.ts';
 import { registerWorker } from './commands/worker.ts';
-import { tellFailure } from './failure.ts';
+import { errorLines, outputFailed, tellFailure } from './failure.ts';
+import { ERROR_KINDS } from '../shared/errors.ts';
 import { EXIT_INTERRUPTED, listenForInterrupts } from './interrupts.ts';
 import type { OutputStream } from './output.ts';
 import { createOutput } from './output.ts';
@@ -41,7 +43,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   const options = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length);
   const output = createOutput(io.stdout, io.stderr, options.includes('--json'));
-  endQuietlyWithoutReader(io);
+  endWithoutOutput(io);
   const interrupts = listenForInterrupts();
   let exitCode = 0;
   try {
@@ -86,18 +88,26 @@ export function createProgram(io: CliIo, context: CommandContext): Command {
   return program;
 }
 
-/** A closed pipe (`longshore … | head -1`) is no error worth a word, but the command did not come to its end. */
-function endQuietlyWithoutReader(io: CliIo): void {
-  for (const stream of [io.stdout, io.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(EXIT_INTERRUPTED);
-      throw error;
-    });
-  }
+/**
+ * A closed pipe (`longshore … | head -1`) is no error worth a word, but the command did not come to its end; all else that
+ * keeps output from its place (a full disk) is one error. Nothing can be told of a standard error that fails.
+ */
+function endWithoutOutput(io: CliIo): void {
+  io.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT_INTERRUPTED);
+    const failure = outputFailed('standard output', error);
+    io.stderr.write(`${errorLines(failure).join('\n')}\n`);
+    process.exit(failure.exitCode);
+  });
+  io.stderr.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? EXIT_INTERRUPTED : ERROR_KINDS.OutputFailed.exitCode);
+  });
 }
 
 /** Waits until a pipe has taken what was written: `process.exit` would cut it off. */
 async function drained(stream: OutputStream): Promise<void> {
+  // A write that failed is told in the next tick, by `error`.
+  await setImmediate();
   if (!stream.writable || stream.destroyed) return;
   await new Promise<void>((resolve) => {
     stream.write('', () => resolve());

@@ -20,6 +20,7 @@ export const ERROR_KINDS = {
   EnvironmentMissing: { retryable: false, exitCode: 2 },
   ToolUnknown: { retryable: false, exitCode: 2 },
   ToolServerClash: { retryable: false, exitCode: 2 },
+  WorkerClash: { retryable: false, exitCode: 2 },
   PluginCollision: { retryable: false, exitCode: 2 },
   MessageEmpty: { retryable: false, exitCode: 2 },
   MessageTooLarge: { retryable: false, exitCode: 2 },
@@ -62,6 +63,8 @@ export const ERROR_KINDS = {
   BlobMissing: { retryable: false, exitCode: 1 },
   BlobCorrupt: { retryable: false, exitCode: 1 },
   TranscriptBroken: { retryable: false, exitCode: 1 },
+  // where output goes
+  OutputFailed: { retryable: false, exitCode: 3 },
   // Temporal
   TemporalUnavailable: { retryable: true, exitCode: 3 },
   TemporalCliMissing: { retryable: false, exitCode: 3 },

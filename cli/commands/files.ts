@@ -1,14 +1,14 @@
 // `longshore files list | show | get`: the sandbox files of turns, from the file store alone.
-import { rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 
 import type { FoundFile } from '../../worker/files.ts';
-import { LongshoreError, messageOf } from '../../shared/errors.ts';
+import { LongshoreError } from '../../shared/errors.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
 import { table } from '../output.ts';
+import { writeTarget } from '../write-target.ts';
 
 /** Adds `files list [ID]`, `files show PATH`, `files get PATH`. */
 export function registerFiles(program: Command, context: CommandContext): void {
@@ -112,27 +112,9 @@ async function fetchFile(path: string, options: PathOptions, context: CommandCon
     return;
   }
   const target = resolve(cwd, options.output);
-  await writeWhole(store, found.file.sha256, target);
+  await writeTarget(target, store.streamBlob(found.file.sha256));
   if (output.isJson) output.json({ ...document(found), output: target });
   else output.note(`${found.file.bytes} bytes written to ${target}`);
-}
-
-/** The name changes only when every byte is there and verified. */
-async function writeWhole(store: FileStore, sha256: string, target: string): Promise<void> {
-  const partial = `${target}.${process.pid}.partial`;
-  try {
-    await writeFile(partial, store.streamBlob(sha256), { flag: 'wx' });
-    await rename(partial, target);
-  } catch (error) {
-    await rm(partial, { force: true });
-    if (error instanceof LongshoreError) throw error;
-    throw new LongshoreError(
-      'UsageInvalid',
-      `${target} cannot be written: ${messageOf(error)}`,
-      'Name another file with -o.',
-      { cause: error },
-    );
-  }
 }
 
 async function findOne(store: FileStore, path: string, turn: string | undefined): Promise<FoundFile> {

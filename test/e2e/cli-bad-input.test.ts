@@ -1,8 +1,9 @@
 // Bad input to `longshore run`: each ends in one clear error with its mend and the right exit code, before anything is started.
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { type CliCall, type CliWorld, expectError, openWorld } from '../support/cli.ts';
+import { type CliCall, type CliWorld, expectError, openWorld, PROJECT, startProcess } from '../support/cli.ts';
 
 let world: CliWorld;
 
@@ -197,5 +198,32 @@ describe('run refuses', () => {
 
   it('all that before anything is started: no server has written a database', async () => {
     expect(await readdir(world.home).catch(() => [])).not.toContain('temporal.db');
+  });
+});
+
+describe.runIf(process.platform === 'linux')('standard output that takes no more', () => {
+  /** Only a descriptor of the shell's opens the device: nothing can replace it. */
+  const full = (args: string, redirection: string) =>
+    startProcess(
+      ['-c', `exec "$0" "$1" ${args} ${redirection} /dev/full`, process.execPath, join(PROJECT, 'cli', 'main.ts')],
+      { cwd: world.folder, env: { LONGSHORE_HOME: world.home } },
+      'sh',
+    ).ended;
+
+  it.each([
+    'spec check agent.yaml',
+    'spec check none.yaml --json',
+    'files list',
+    'files list --json',
+    '--help',
+    '--version',
+  ])('is one error and exit code 3: %s', async (args) => {
+    const end = await full(args, '>');
+    expectError(end, 'OutputFailed', 3, /standard output.*ENOSPC/);
+    expect(end.stderr).not.toContain('node:');
+  });
+
+  it('nor standard error: exit code 3, without a word', async () => {
+    expect(await full('spec check none.yaml', '2>')).toMatchObject({ code: 3, stdout: '', stderr: '' });
   });
 });
