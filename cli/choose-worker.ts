@@ -1,8 +1,8 @@
-// Whether `run` brings up a Worker of its own, and on which Task Queue.
+// Whether `run` brings up a Worker of its own, and on which Task Queue; and whether `dev` and `worker` may have theirs.
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { LongshoreError } from '../shared/errors.ts';
-import type { TemporalServer } from '../worker/dev-server.ts';
+import type { Attachment, TemporalServer } from '../worker/dev-server.ts';
 import { fingerprintOf } from './load-config.ts';
 import type { Project } from './project.ts';
 
@@ -40,15 +40,40 @@ export async function chooseWorker(
   }
   if (!wish.worker) return { taskQueue, startOwn: false };
   if (staying.some((other) => other.worker?.fingerprint === fingerprint)) return { taskQueue, startOwn: false };
-  const isShared = await isQueueOf(fingerprint, taskQueue, server);
-  return { taskQueue: isShared ? taskQueue : `${taskQueue}-${fingerprint.slice(0, 8)}`, startOwn: true };
+  const clashing = await claimQueue(fingerprint, taskQueue, server);
+  if (clashing.length === 0) return { taskQueue, startOwn: true };
+  const own = `${taskQueue}-${fingerprint.slice(0, 8)}`;
+  // No longer in the way of others on the first queue.
+  server.embedded?.announceWorker({ taskQueue: own, fingerprint });
+  return { taskQueue: own, startOwn: true };
 }
 
-/** Announced first and looked at then: of two runs that come at once, at least one sees the other. */
-async function isQueueOf(fingerprint: string, taskQueue: string, { embedded }: TemporalServer): Promise<boolean> {
+/**
+ * For a Worker that stays: its queue is what others know it by, so it is refused rather than moved.
+ * Raises `WorkerClash` beside a Worker of another configuration.
+ */
+export async function requireQueue({ mcp, taskQueue }: Project, server: TemporalServer): Promise<void> {
+  const [other] = await claimQueue(fingerprintOf(mcp), taskQueue, server);
+  if (other === undefined) return;
+  throw new LongshoreError(
+    'WorkerClash',
+    `Task Queue \`${taskQueue}\` has a Worker with other MCP servers: that of \`longshore ${other.kind}\`, process ${other.pid}; each would get calls meant for the other`,
+    'Take another queue with --task-queue NAME, end that process, or give both the same MCP configuration.',
+  );
+}
+
+/**
+ * Announced first and looked at then: of two that come at once, at least one sees the other. Gives the Workers of another
+ * configuration on the queue.
+ */
+async function claimQueue(
+  fingerprint: string,
+  taskQueue: string,
+  { embedded }: TemporalServer,
+): Promise<readonly Attachment[]> {
   embedded?.announceWorker({ taskQueue, fingerprint });
   const others = embedded ? await embedded.workers() : [];
-  return others.every(({ worker }) => worker?.taskQueue !== taskQueue || worker.fingerprint === fingerprint);
+  return others.filter(({ worker }) => worker?.taskQueue === taskQueue && worker.fingerprint !== fingerprint);
 }
 
 /** Whether Temporal knows of a Worker that polled lately; one that died is forgotten after some minutes. */

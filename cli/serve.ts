@@ -1,6 +1,7 @@
 // What `dev` and `worker` share: a Worker in the foreground until Ctrl-C, the Worker's failure, or the server's end.
 import { LongshoreError } from '../shared/errors.ts';
 import type { AttachmentKind } from '../worker/dev-server.ts';
+import { requireQueue } from './choose-worker.ts';
 import type { HostedWorker } from './host-worker.ts';
 import { hostWorker } from './host-worker.ts';
 import type { CommandContext } from './command.ts';
@@ -13,7 +14,10 @@ export interface ServeOptions {
   readonly taskQueue?: string;
 }
 
-/** Serves until interrupted; a second interruption ends the process without waiting. Exit code 0 after Ctrl-C. */
+/**
+ * Serves until interrupted; a second interruption ends the process without waiting. Exit code 0 after Ctrl-C.
+ * Raises `WorkerClash` beside a Worker of another configuration on the same Task Queue.
+ */
 export async function serve(options: ServeOptions, context: CommandContext): Promise<number> {
   const { env, output, interrupts } = context;
   // Listened for from the start: Ctrl-C while the server starts must release it too.
@@ -25,6 +29,7 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
   const server = await connectProject(project, options.kind, context);
   let worker: HostedWorker | undefined;
   try {
+    await requireQueue(project, server);
     worker = await hostWorker({ server, home, taskQueue, config, mcp, env, note: output.note });
     tellWhere(context, {
       address: server.connectionOptions.address,

@@ -7,7 +7,7 @@ import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { type CliEnd, type CliWorld, expectDone, expectError, openWorld, plan } from '../support/cli.ts';
+import { type CliEnd, type CliWorld, expectDone, expectError, interrupt, openWorld, plan } from '../support/cli.ts';
 
 // Whole processes, on machines of two cores that do other things too.
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -94,6 +94,27 @@ describe('Temporal', () => {
     await taken.close();
     expect(end.stdout).toBe('');
     expectError(end, 'PortTaken', 3, new RegExp(`${port}.*LONGSHORE_PORT`));
+  });
+});
+
+describe('a Task Queue', () => {
+  it('that a run polls with other servers is refused to dev and worker, by name; another queue and the same servers are not', async () => {
+    await world.write('other.json', JSON.stringify({ mcpServers: { none: { command: process.execPath } } }));
+    const run = world.start(['run', 'bare.yaml', '--json', '--message', plan({ wait: true })]);
+    await run.says(/^turn /m);
+    for (const command of ['dev', 'worker']) {
+      const end = await world.longshore([command, '--mcp', 'other.json']);
+      expectError(end, 'WorkerClash', 2, new RegExp(`\`longshore\`.*\`longshore run\`, process ${run.child.pid}`));
+      expect(end.stderr).toContain('--task-queue NAME');
+      expect(end.stdout).toBe('');
+    }
+    const others = [
+      await world.serve(['dev', '--mcp', 'other.json', '--task-queue', 'another']),
+      await world.serve(['worker']),
+    ];
+    for (const other of others) expect((await interrupt(other)).code).toBe(0);
+    world.release();
+    expectDone(await run.ended);
   });
 });
 
