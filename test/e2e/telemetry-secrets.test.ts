@@ -113,7 +113,9 @@ afterAll(async () => {
 
 /** An error with the key in body and header; then calls whose arguments hold every secret, plainly and escaped; then a text. */
 function behaviours(): readonly ModelBehaviour[] {
-  const escaped = [...ENV_SECRET].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+  const escaped = Array.from(ENV_SECRET)
+    .map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
   const call = (name: string) => ({ name, arguments: { note: ALL, [HEADER_SECRET]: [ALL] } });
   const names = ['leaky__look', 'leaky__write', 'indiscreet__tell', 'indiscreet__betray', 'refusing__refuse'];
   const toolCalls = [
@@ -172,8 +174,9 @@ describe('a turn full of configured secrets', () => {
     const calls = turn.view.steps[0]?.toolCalls ?? [];
     expect(calls.map(({ outcome }) => outcome).join(' ')).toBe('error error ok error error ok error error ok ok');
     const texts = toolTexts(model.requests[2]?.body);
-    expect(texts).toHaveLength(10);
-    expect(texts.every((text) => text.includes('[redacted]') || text.includes('/sandbox/'))).toBe(true);
+    const isRedacted = texts.map((text) => text.includes('[redacted]'));
+    // What is told of arguments that are no JSON quotes none of them.
+    expect(isRedacted).toEqual([true, true, true, true, true, true, true, false, true, true]);
   });
 
   it.each([
@@ -188,6 +191,6 @@ describe('a turn full of configured secrets', () => {
   ])('leaves none of them in any %s', (_what, text, proof) => {
     // That the right thing was searched.
     expect(text()).toMatch(proof);
-    for (const secret of SECRETS) expect(text().split(secret).length - 1, secret).toBe(0);
+    expect(SECRETS.filter((secret) => text().includes(secret))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 // What is taken out of a model's answer: credentials, wherever and however they are written, and nothing that a call needs.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { credentialsOf } from '../../shared/mcp-config-credentials.ts';
 import type { McpConfig } from '../../shared/mcp-config.ts';
@@ -92,7 +92,7 @@ describe("a model's answer", () => {
     const escapes = fc.array(fc.boolean(), { minLength: SECRET.length, maxLength: SECRET.length });
     await fc.assert(
       fc.asyncProperty(escapes, fc.jsonValue(), async (isEscaped, other) => {
-        const written = [...SECRET].map((one, at) => {
+        const written = Array.from(SECRET).map((one, at) => {
           if (isEscaped[at]) return `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`;
           return JSON.stringify(one).slice(1, -1);
         });

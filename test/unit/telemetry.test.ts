@@ -3,7 +3,7 @@
 import { trace, SpanStatusCode } from '@opentelemetry/api';
 import { ApplicationFailure, CancelledFailure, defaultPayloadConverter } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CallModelResult, CallToolInput, CommitStepInput, StepCommit } from '../../shared/activities.ts';
 import type { ResultFacts } from '../../shared/facts.ts';
