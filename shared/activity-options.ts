@@ -17,7 +17,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** A Worker that dies is noticed after this long. Source: D19. */
-export const HEARTBEAT_TIMEOUT_MS = 10 * SECOND;
+export const HEARTBEAT_TIMEOUT_MS = 6 * SECOND;
 
 /** Activities heartbeat this often: cancellation reaches them with a heartbeat's answer, so that it is the longest it takes. */
 export const HEARTBEAT_INTERVAL_MS = SECOND;
