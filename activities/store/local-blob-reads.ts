@@ -18,7 +18,7 @@ const WRONG: ReadonlySet<string> = new Set(['BlobMissing', 'BlobCorrupt']);
 /** The reads of a namespace's blobs, and whether one is there as it should be. */
 export interface LocalBlobReads extends Pick<FileStore, 'readBlob' | 'streamBlob'> {
   /** False for a blob that is missing or does not have its hash. Raises `StoreUnavailable`. */
-  isIntact(sha256: string): Promise<boolean>;
+  readonly isIntact: (sha256: string) => Promise<boolean>;
 }
 
 /** Makes the reads. They raise `BlobMissing`, `BlobCorrupt`, `StoreUnavailable`. */
