@@ -2,7 +2,7 @@
 export { attachDevServer } from './dev-server/attach.ts';
 export type { AttachOptions } from './dev-server/attach.ts';
 export { connectTemporal, namedServer, requireReachable } from './dev-server/connect-temporal.ts';
-export type { ConnectOptions, NamedServer, TemporalServer } from './dev-server/connect-temporal.ts';
+export type { NamedServer, TemporalServer } from './dev-server/connect-temporal.ts';
 export type { DevServerLease } from './dev-server/lease.ts';
-export type { Attachment, AttachmentKind, WorkerAnnouncement } from './dev-server/protocol.ts';
+export type { Attachment, AttachmentKind } from './dev-server/protocol.ts';
 export { SEARCH_ATTRIBUTES, TUNING } from './dev-server/server-process.ts';

@@ -28,7 +28,6 @@ import { closeQueryProcesses } from './query-process.ts';
 import { closeThreads } from './threads.ts';
 import { writeFile } from './write-file.ts';
 
-export { SANDBOX_SERVER } from '../../shared/sandbox-tools.ts';
 export { normalizeSandboxArguments } from './arguments.ts';
 export type { SandboxAnswer, SandboxContext } from './files.ts';
 
