@@ -50,7 +50,7 @@ export async function openStdio(config: StdioServerConfig, context: OpenContext)
   const stderr = new LineLog({ redact, write: (line) => log.debug(line, { stream: 'stderr' }) });
   const noise = new LineLog({ redact, write: (line) => log.noise(line) });
   const transport = new StdioTransport({
-    command: config.command,
+    command: expand(config.command, 'command'),
     args: config.args.map((text, index) => expand(text, `args[${index}]`)),
     env: expandRecord(config.env, expand, 'env'),
     maxMessageBytes: config.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,

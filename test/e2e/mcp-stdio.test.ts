@@ -231,6 +231,17 @@ describe('variables', () => {
     expect(got['env']).not.toHaveProperty('VITEST');
   });
 
+  it('in the command are filled in as everywhere else', async () => {
+    const server = testServer('plain', { command: '${RUNTIME}' });
+    const { pool } = testPool({ a: server }, { env: { RUNTIME: process.execPath } });
+    expect(JSON.parse(firstText(await call(pool, ['a', 'env'])))).toMatchObject({ args: [] });
+    const missing = testPool({ a: server }, { env: {} });
+    await expect(call(missing.pool, ['a', 'echo'])).rejects.toMatchObject({
+      type: 'EnvironmentMissing',
+      message: expect.stringMatching(/needs RUNTIME \(in its `command`\)/),
+    });
+  });
+
   it('that are missing are named, and where they stand', async () => {
     const { pool } = testPool({ a: testServer('plain', { env: { A: '${NOT_SET}' } }) }, { env: {} });
     await expect(call(pool, ['a', 'echo'])).rejects.toMatchObject({
