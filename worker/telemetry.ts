@@ -52,7 +52,7 @@ interface Tools extends TelemetryOptions {
 
 /** Makes the interceptor; it leaves all Activities but Longshore's alone. */
 export function createTelemetry(options: TelemetryOptions): Telemetry {
-  const tools = { ...options, record: createRecorder(), notes: new AsyncLocalStorage<ModelNote>() };
+  const tools = { ...options, record: createRecorder(options.redact), notes: new AsyncLocalStorage<ModelNote>() };
   return {
     interceptors: {
       activity: [
@@ -130,12 +130,12 @@ function guarded(context: ActivityContext, telling: () => void): void {
 }
 
 function tell(told: Told, span: Span | undefined, { log, redact, record }: Tools): void {
-  if (span) {
+  if (span?.isRecording()) {
     if (told.name !== undefined) span.updateName(redact(told.name));
     span.setAttributes(redactValue(told.attributes, redact));
     markError(span, told.errorType);
   }
-  record(told.measurements.map((one) => ({ ...one, attributes: redactValue(one.attributes, redact) })));
+  record(told.measurements);
   for (const entry of told.entries) log(redactValue(entry, redact));
 }
 

@@ -1,6 +1,7 @@
 // Every metric by name: what it is, its unit, its buckets. Source of the `gen_ai` ones: the GenAI semantic conventions of
 // OpenTelemetry, version 1.41 (gen-ai-metrics).
-import { metrics, type Attributes, type MeterProvider } from '@opentelemetry/api';
+import { createNoopMeter, metrics, type Attributes, type MeterProvider } from '@opentelemetry/api';
+import { redactValue } from '../../shared/redact-value.ts';
 
 interface MetricKind {
   readonly type: 'counter' | 'histogram';
@@ -84,20 +85,26 @@ interface Instrument {
 }
 
 /**
- * Records measurements with the global meter provider. The instruments are made anew when another provider is set: unlike
- * tracers, those of the API do not follow a provider that is set later.
+ * Records measurements with the global meter provider, secrets taken out of their attributes; without one it does nothing.
+ * The instruments are made anew when another provider is set: unlike tracers, the API's meters do not follow one that is set
+ * later.
  */
-export function createRecorder(): (measurements: readonly Measurement[]) => void {
+export function createRecorder(redact: (text: string) => string): (measurements: readonly Measurement[]) => void {
   let provider: MeterProvider | undefined;
+  let isNoop = true;
   const instruments = new Map<MetricName, Instrument>();
   return (measurements) => {
     const current = metrics.getMeterProvider();
-    if (current !== provider) instruments.clear();
-    provider = current;
+    if (current !== provider) {
+      instruments.clear();
+      isNoop = current.getMeter('longshore') === createNoopMeter();
+      provider = current;
+    }
+    if (isNoop) return;
     for (const { metric, value, attributes } of measurements) {
       const instrument = instruments.get(metric) ?? instrumentOf(metric, current);
       instruments.set(metric, instrument);
-      instrument.record(value, attributes);
+      instrument.record(value, redactValue(attributes, redact));
     }
   };
 }
