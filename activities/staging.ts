@@ -1,5 +1,7 @@
 // From a tool's answer to facts: measures the payload, stages it when it is larger than its pointer, names its blocks.
-import { buildErrorHead, buildPointer } from './measure/pointer.ts';
+import { createHash } from 'node:crypto';
+import { blockList, buildBlocksPointer, describeBlocks } from './measure/blocks-pointer.ts';
+import { blockLines, buildErrorHead, buildPointer } from './measure/pointer.ts';
 import { countTokens, measure } from './measure.ts';
 import { extensionOf } from './payload/extension.ts';
 import { blockNotes } from './payload/notes.ts';
@@ -78,6 +80,7 @@ async function settleFacts(input: StagingInput, measured: Measured): Promise<Sta
   if (bytes.length < POINTER_LEAST_BYTES && blocks.length === 0) {
     return { ...facts, pointerTokens: tokens, inlineText: text };
   }
+  if (bytes.length === 0) return listIfLarger(input, blocks, { facts, text });
   return stageIfLarger(input, measured, { facts, text });
 }
 
@@ -105,6 +108,23 @@ async function stageIfLarger(
   };
 }
 
+/** Where all of a result lies in its blocks, the file is the list of them: there is no payload to save. */
+async function listIfLarger(
+  { call, store, payload }: StagingInput,
+  blocks: readonly BlockFacts[],
+  { facts, text }: { readonly facts: Omit<StagedFacts, 'pointerTokens'>; readonly text: string },
+): Promise<StagedFacts> {
+  const list = blockList(blocks);
+  const sha256 = createHash('sha256').update(list).digest('hex');
+  const path = resultPath({ callKey: call.callKey, tool: call.tool, sha256, extension: 'json' });
+  const pointer = await buildBlocksPointer({ path, tool: call.tool, isError: payload.isError, blocks });
+  if (facts.tokens <= pointer.tokens) return { ...facts, pointerTokens: pointer.tokens, inlineText: text };
+  await writeBlob(store, list, { sha256, bytes: list.length });
+  const file: FileFacts = { path, sha256, bytes: list.length, mediaType: 'application/json' };
+  const inlineBlob = await writeBlob(store, Buffer.from(text));
+  return { ...facts, file, pointer: pointer.text, pointerTokens: pointer.tokens, inlineBlob };
+}
+
 /** The text in context is a blob of its own where notes stand beside the payload. */
 async function stageInlineText(
   store: FileStore,
@@ -123,10 +143,17 @@ async function contextPointer(
 ): Promise<{ readonly text: string; readonly tokens: number }> {
   const { call, payload } = input;
   if (payload.isError && payload.main.isText) {
-    const text = buildErrorHead(Buffer.from(bytes).toString('utf8'), path, measurement.tokens);
+    const head = buildErrorHead(Buffer.from(bytes).toString('utf8'), path, measurement.tokens);
+    const text = [head, ...errorBlockLines(blocks)].join('\n');
     return { text, tokens: (await countTokens(text)).tokens };
   }
   return buildPointer({ path, tool: call.tool, isError: payload.isError, measurement, blocks });
+}
+
+/** What an error brings beside its words, in short. */
+function errorBlockLines(blocks: readonly BlockFacts[]): readonly string[] {
+  if (blocks.length === 0) return [];
+  return [`[With it came ${describeBlocks(blocks)}]`, ...blockLines(blocks, 3)];
 }
 
 async function stageBlocks({ store, call, payload, redact }: StagingInput): Promise<readonly BlockFacts[]> {
@@ -183,11 +210,12 @@ async function unsavedFacts(
   const fits = bytes.length <= INLINE_BYTES / 8 && input.payload.blocks.length === 0;
   const head = fits ? whole : boundedEnds(whole, input.payload.blocks.length);
   const text = fits ? whole : `${head}\n[${sentencesOf(error)}]`;
-  const { tokens } = await countTokens(text);
+  const { tokens: excerptTokens } = await countTokens(text);
   return {
     ...baseFacts(input, measurement),
-    tokens,
-    pointerTokens: tokens,
+    tokens: measurement.tokens,
+    excerptTokens,
+    pointerTokens: excerptTokens,
     inlineText: text,
     blocks: [],
     imageBlocks: [],

@@ -73,6 +73,8 @@ export interface ResultFacts {
   readonly tokensAreExact: boolean;
   readonly estimator: string;
   readonly pointerTokens: number;
+  /** Of what stands in context in place of a whole that could not be saved; the whole's are `tokens`. */
+  readonly excerptTokens?: number;
   /** The text as it would stand inline; present only while it may (small enough, not over 64 KiB). */
   readonly inlineText?: string;
   /** Set when the payload is in the store; what is no larger than its pointer is not staged. */

@@ -34,9 +34,10 @@ export function placementFactsOf(
   const { facts } = settled.result;
   const oversize = facts.file !== undefined && facts.bytes > INLINE_BYTES;
   const exempt = facts.exempt === true || (!options.enabled && !oversize);
+  const tokens = facts.excerptTokens ?? facts.tokens;
   return {
-    tokens: facts.tokens,
-    pointerTokens: facts.file === undefined ? facts.tokens : facts.pointerTokens,
+    tokens,
+    pointerTokens: facts.file === undefined ? tokens : facts.pointerTokens,
     perResult: options.perResult,
     ...(oversize && { oversize }),
     ...(exempt && { exempt }),
@@ -65,7 +66,7 @@ export function commitResult(settled: SettledCall, decision: PlacementDecision):
     const { file, pointer = file.path, pointerTokens, tokens: inlineTokens } = facts;
     return { ...common, context: { text: pointer }, tokens: pointerTokens, inlineTokens, images: [], file };
   }
-  return { ...common, context: inlineContext(facts), tokens: facts.tokens, ...imagesOf(facts) };
+  return { ...common, context: inlineContext(facts), tokens: facts.excerptTokens ?? facts.tokens, ...imagesOf(facts) };
 }
 
 function inlineContext(facts: ResultFacts): CommittedResult['context'] {

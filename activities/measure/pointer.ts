@@ -21,6 +21,8 @@ export const POINTER_TOKENS = 300;
 
 /** Of each end; code units at most, too. */
 const ERROR_END_CHARACTERS = 2_000;
+/** A name in any script: a character of some costs three tokens. */
+const NAME_CHARACTERS = 32;
 const NUMBER = new Intl.NumberFormat('en-US');
 
 /** How much of what may give way is shown. */
@@ -148,7 +150,8 @@ function cutShape(text: string, length: number): string {
   return length < 8 ? '' : `${text.slice(0, length - 1).toWellFormed()}…`;
 }
 
-function blockLines(blocks: readonly BlockFacts[], shown: number): readonly string[] {
+/** A line for each of the first `shown` blocks, then how many more there are. */
+export function blockLines(blocks: readonly BlockFacts[], shown: number): readonly string[] {
   if (blocks.length === 0) return [];
   const lines = blocks.slice(0, shown).map(describeBlock);
   const more = blocks.length - lines.length;
@@ -170,7 +173,10 @@ function previewLines({ preview }: Measurement, characters: number): readonly st
   return ['begins (untrusted data):', head, ...(tail === '' ? [] : ['ends (untrusted data):', tail])];
 }
 
-function toolName(tool: string): string {
-  const name = escapeForDisplay(firstCharacters(tool, 64));
-  return /^[\x21-\x7e]{1,64}$/.test(name) ? name : 'a tool';
+/** A tool by the name its server gives it, in quotes where it could pass for words of ours. */
+export function toolName(tool: string): string {
+  const name = escapeForDisplay(firstCharacters(tool, 64, 64));
+  if (/^[\x21-\x7e]{1,64}$/.test(name)) return name;
+  const short = escapeForDisplay(firstCharacters(tool, NAME_CHARACTERS, NAME_CHARACTERS)).replaceAll('"', "'");
+  return short === '' ? 'a tool' : `the tool "${short}"`;
 }
