@@ -3,6 +3,7 @@ import type { CallRecord, StepRecord, TurnNews, TurnRecord } from '../client/tur
 import type { TurnView } from '../client/turn-view.ts';
 import type { CommittedResult } from '../shared/activities.ts';
 import type { ResultFacts } from '../shared/facts.ts';
+import { isObject, type JsonValue } from '../shared/json.ts';
 
 /** Where progress goes: lasting lines, and one live line on a terminal. */
 export interface ProgressSink {
@@ -62,7 +63,14 @@ function ended(call: CallRecord, paint: ProgressSink['paint']): string {
   if (!facts) return `  ${key} ended`;
   const outcome = facts.outcome === 'ok' ? paint('green', 'ok') : paint('red', facts.outcome);
   const retried = facts.attempts > 1 ? `, attempt ${facts.attempts}` : '';
-  return `  ${key} ${outcome}: ${sizeOf(facts)} ${paint('dim', `(${number(facts.durationMs)} ms${retried})`)}`;
+  const detail = paint('dim', `(${number(facts.durationMs)} ms${retried})`);
+  return `  ${key} ${outcome}: ${sizeOf(facts)} ${detail}${unsaved(facts.note, paint)}`;
+}
+
+/** A result that the store refused, with a space before it; empty for all others. */
+export function unsaved(note: JsonValue | undefined, paint: ProgressSink['paint']): string {
+  const type = isObject(note) ? note['unsaved'] : undefined;
+  return typeof type === 'string' ? ` ${paint('red', `NOT SAVED: ${type}`)}` : '';
 }
 
 function placements(step: StepRecord, paint: ProgressSink['paint']): readonly string[] {

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { FileFacts } from '../shared/facts.ts';
 import type { ErrorRecord } from '../shared/errors.ts';
-import type { JsonObject } from '../shared/json.ts';
+import type { JsonObject, JsonValue } from '../shared/json.ts';
 import type { ToolOutcome } from '../shared/messages.ts';
 import type { Placement, PlacementRule } from '../shared/placement.ts';
 import type { TurnStatus } from '../shared/turn.ts';
@@ -29,6 +29,8 @@ export interface ToolCallView {
   readonly files: readonly FileFacts[];
   readonly attempts: number;
   readonly durationMs: number;
+  /** What else is worth knowing: `{unsaved: 'StoreFull'}` for a result of which only an excerpt is left. */
+  readonly note?: JsonValue;
 }
 
 /** A step of a turn. */
@@ -136,6 +138,7 @@ function callView(call: CallRecord, context: ViewContext): ToolCallView {
     files: [...blocksOf(call, context), ...(facts?.written ?? [])].map(fileOf),
     attempts: facts?.attempts ?? 0,
     durationMs: facts?.durationMs ?? 0,
+    ...(facts?.note !== undefined && { note: facts.note }),
   };
 }
 
