@@ -2,24 +2,28 @@
 // and column: a syntax error, a key given twice, a tab as indentation, several documents, an alias that multiplies.
 import { isScalar, parseDocument, visit, type Document, type YAMLError } from 'yaml';
 import { messageOf } from './errors.ts';
-import type { SpecFault } from './spec-fault.ts';
+import { isObject } from './json.ts';
+import { describeValue, formatPath, type SpecFault } from './spec-fault.ts';
 import { isJsonSafe } from './spec-schema.ts';
 
 /** The longest text that is read, in characters. */
 export const MAX_SPEC_CHARACTERS = 1_048_576;
 
-/** The value, or why the text gives none. */
+/** How far a path is followed; what nests deeper is refused anyway. */
+const MOST_LEVELS = 64;
+
+/** The value, or why the text gives none; the caller names the file. */
 export type SpecText = { readonly value: unknown } | { readonly fault: SpecFault };
 
 /** Reads by the file's extension (.json, .yaml, .yml), else by content: `{` at the start means JSON. Never throws. */
 export function parseSpecText(text: string, fileName: string): SpecText {
   if (text.length > MAX_SPEC_CHARACTERS)
-    return problem(`${fileName} has ${text.length} characters; the limit is ${MAX_SPEC_CHARACTERS}`, 'Shorten it.');
+    return problem(`The text has ${text.length} characters; the limit is ${MAX_SPEC_CHARACTERS}`, 'Shorten it.');
   const plain = text.replace(/^\uFEFF/, '');
-  if (plain.trim() === '') return problem(`${fileName} is empty`, 'Write JSON or YAML into it.');
+  if (plain.trim() === '') return problem(`The text is empty`, 'Write JSON or YAML into it.');
   if (plain.includes('\0'))
-    return problem(`${fileName} holds a NUL character: it is not a text`, 'Save it as UTF-8 text.');
-  return isJson(plain, fileName) ? parseJson(plain, fileName) : parseYaml(plain, fileName);
+    return problem(`The text holds a NUL character: it is not a text`, 'Save it as UTF-8 text.');
+  return isJson(plain, fileName) ? parseJson(plain) : parseYaml(plain);
 }
 
 function isJson(text: string, fileName: string): boolean {
@@ -28,7 +32,7 @@ function isJson(text: string, fileName: string): boolean {
   return /^\s*[{[]/.test(text) && succeeds(() => JSON.parse(text));
 }
 
-function parseJson(text: string, fileName: string): SpecText {
+function parseJson(text: string): SpecText {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -38,13 +42,13 @@ function parseJson(text: string, fileName: string): SpecText {
       '',
     );
     return problem(
-      `${fileName} is not valid JSON${placeOf(text, jsonErrorAt(text, error))}: ${reason}`,
+      `The text is not valid JSON${placeOf(text, jsonErrorAt(text, error))}: ${reason}`,
       'Mend the JSON there.',
     );
   }
   const twice = duplicateKeyAt(readYaml(text));
-  if (twice !== null) return duplicate(text, fileName, twice);
-  return checkDepth(value, fileName);
+  if (twice !== null) return duplicate(text, twice);
+  return checkValue(value);
 }
 
 /** V8 names a position for most errors; for the others it is the first prefix that is broken and not merely cut off. */
@@ -69,28 +73,28 @@ function hasBadToken(prefix: string): boolean {
   }
 }
 
-function parseYaml(text: string, fileName: string): SpecText {
+function parseYaml(text: string): SpecText {
   let document: Document.Parsed;
   try {
     document = readYaml(text);
   } catch (error) {
-    return problem(`${fileName} cannot be read: ${messageOf(error)}`, 'Nest it less deeply.');
+    return problem(`The text cannot be read: ${messageOf(error)}`, 'Nest it less deeply.');
   }
   const error = document.errors[0] ?? document.warnings[0];
   if (error) {
     const place = placeOf(text, error.pos[0]);
-    return problem(`${fileName} is not valid YAML${place}: ${yamlReason(error)}`, yamlMend(error.code));
+    return problem(`The text is not valid YAML${place}: ${yamlReason(error)}`, yamlMend(error.code));
   }
   const twice = duplicateKeyAt(document);
-  if (twice !== null) return duplicate(text, fileName, twice);
+  if (twice !== null) return duplicate(text, twice);
   try {
-    return checkDepth(document.toJS({ maxAliasCount: 100 }), fileName);
+    return checkValue(document.toJS({ maxAliasCount: 100 }));
   } catch (thrown) {
     const reason = withoutFullStop(messageOf(thrown));
     const alias = /Unresolved alias .*: (.*)$/.exec(reason)?.[1];
     const place = alias === undefined ? '' : placeOf(text, Math.max(0, text.indexOf(`*${alias}`)));
     return problem(
-      `${fileName} cannot be read${place}: ${reason}`,
+      `The text cannot be read${place}: ${reason}`,
       'Write the value out where it is used; a text that starts with * needs quotes.',
     );
   }
@@ -137,18 +141,35 @@ function yamlMend(code: string): string {
   return mends[code] ?? 'Mend the YAML there; a text with `: `, `#`, `@` or `*` in it needs quotes.';
 }
 
-function duplicate(text: string, fileName: string, offset: number): SpecText {
+function duplicate(text: string, offset: number): SpecText {
   const key = /^[^\s:]{1,60}/.exec(text.slice(offset))?.[0] ?? '';
-  return problem(`${fileName} gives the key ${key} twice${placeOf(text, offset)}`, 'Remove one of the two.');
+  return problem(`The text gives the key ${key} twice${placeOf(text, offset)}`, 'Remove one of the two.');
 }
 
-/** A value that contains itself, or goes too deep for what reads it later. */
-function checkDepth(value: unknown, fileName: string): SpecText {
+/** What JSON cannot hold, or what goes too deep for what reads it later, by its path. */
+function checkValue(value: unknown): SpecText {
   if (isJsonSafe(value)) return { value };
-  return problem(
-    `${fileName} holds a value that contains itself, nests too deeply, or is not a finite number`,
-    'Write plain values, at most 64 levels deep.',
+  const path = unsafePath(value);
+  const found = path.reduce<unknown>(
+    (outer, key) => (isObject(outer) || Array.isArray(outer) ? Reflect.get(outer, key) : outer),
+    value,
   );
+  if (typeof found === 'number') {
+    const message = `${describeValue(found)} is not a finite number`;
+    return { fault: { path: formatPath(path), message, mend: 'Write a finite number, or put the word in quotes.' } };
+  }
+  const message = 'The value here contains itself or nests too deeply';
+  // The way down to the 65th level helps nobody.
+  return {
+    fault: { path: formatPath(path.slice(0, 3)), message, mend: 'Write plain values, at most 64 levels deep.' },
+  };
+}
+
+/** The way to the first value that is not JSON-safe at its depth. */
+function unsafePath(value: unknown, depth = 0): readonly string[] {
+  if (typeof value !== 'object' || value === null || depth > MOST_LEVELS) return [];
+  const found = Object.entries(value).find(([, member]) => !isJsonSafe(member, depth + 1));
+  return found === undefined ? [] : [found[0], ...unsafePath(found[1], depth + 1)];
 }
 
 function placeOf(text: string, offset: number): string {

@@ -6,7 +6,7 @@ import { checkSpec, parseSpecText, readTurn, startTurn } from 'longshore/client'
 
 const [specFile = 'agent.yaml'] = process.argv.slice(2);
 const read = parseSpecText(await readFile(specFile, 'utf8'), specFile);
-if ('fault' in read) throw new Error(read.fault.message);
+if ('fault' in read) throw new Error(`${specFile}: ${read.fault.message}`);
 const { spec, faults } = checkSpec(read.value);
 if (!spec) throw new Error(JSON.stringify(faults));
 

@@ -70,6 +70,12 @@ const CASES: Readonly<Record<string, Case>> = {
     message: /2 faults/,
     mend: /model\.name[^]*iteration_limit/,
   },
+  'a number that is none, by its path': {
+    args: ['nan.yaml', ...say],
+    files: { 'nan.yaml': `${SPEC}config: {budgets: {tokens: .nan}}\n` },
+    type: 'SpecInvalid',
+    message: /: nan\.yaml: config\.budgets\.tokens: NaN is not a finite number$/,
+  },
   'no message anywhere': { args: ['agent.yaml'], type: 'MessageEmpty', message: /nothing to answer/ },
   'an empty message': { args: ['agent.yaml', '--message', ''], type: 'MessageEmpty', message: /empty/ },
   'a blank message from standard input': {
@@ -99,7 +105,11 @@ const CASES: Readonly<Record<string, Case>> = {
     type: 'MessageTooLarge',
     message: /10485\d\d\d bytes.*1048576/,
   },
-  'a seed message of 10 MB': { args: ['seed.json'], type: 'SpecInvalid', message: /seed\.json.*limit is 1048576/ },
+  'a seed message of 10 MB': {
+    args: ['seed.json'],
+    type: 'SpecInvalid',
+    message: /: seed\.json: The text has \d+ characters; the limit is 1048576$/,
+  },
   'an MCP command that does not exist': mcpCase(
     '{"mcpServers": {"fs": {"command": "no-such-program-here"}}}',
     'McpCommandNotFound',

@@ -1,4 +1,5 @@
 // Reading spec files: JSON and YAML, and everything that can be wrong with the text itself.
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MAX_SPEC_CHARACTERS, parseSpecText } from '../../shared/spec-text.ts';
 
@@ -48,11 +49,31 @@ describe('parseSpecText', () => {
     ['a.yaml', 'a: !!js/function x', /Unresolved tag.*Remove the tag/],
     ['a.yaml', '? [a]\n: b', /With stringKeys, all keys must be strings/],
     ['a.yaml', 'a: &a [1, *a]', /contains itself/],
-    ['a.yaml', '', /a\.yaml is empty/],
-    ['a.json', ' \n ', /a\.json is empty/],
+    ['a.yaml', '', /^The text is empty/],
+    ['a.json', ' \n ', /^The text is empty/],
     ['a.yaml', 'a: \0', /NUL/],
   ])('%s with %j is one fault', (fileName, text, expected) => {
     expect(messageOf(text, fileName)).toMatch(expected);
+  });
+
+  test.each([
+    ['a.yaml', 'a: {b: [1, .nan]}', 'a.b.1', /^NaN is not a finite number/],
+    ['a.yaml', 'a: 1\nb: .inf', 'b', /^Infinity is not a finite number/],
+    ['a.yaml', 'a: [{c: -.INF}]', 'a.0.c', /^-Infinity is not a finite number/],
+    ['a.json', '{"a": [1e999]}', 'a.0', /^Infinity is not a finite number/],
+    ['a.yaml', 'x: 1\na: &a {b: *a}', 'a.b.b', /contains itself/],
+  ])('%s with %j names the path %s', (fileName, text, path, message) => {
+    expect(parseSpecText(text, fileName)).toMatchObject({ fault: { path, message: expect.stringMatching(message) } });
+  });
+
+  test('no fault of a text names its file, whatever the text: who reads it does', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.constantFrom('the-file.json', 'the-file.yaml', 'the-file'), (text, fileName) => {
+        expect(messageOf(text.replaceAll('the-file', ''), fileName)).not.toContain('the-file');
+      }),
+    );
+    for (const text of ['', '\0', '[', 'a: b: c', '{"a":1,"a":1}', 'x'.repeat(MAX_SPEC_CHARACTERS + 1)])
+      expect(messageOf(text, 'the-file.yaml') + messageOf(text, 'the-file.json')).not.toContain('the-file');
   });
 
   test('aliases that multiply are refused, fast', () => {
