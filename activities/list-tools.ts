@@ -21,6 +21,8 @@ const LIST_TIMEOUT_MS = 60_000;
 
 /** What servers say of themselves stands in history and in every request; the file store has no more of it either. */
 const DESCRIPTION_CHARACTERS = 1_000;
+/** Names have no end that the protocol sets. */
+const NAME_CHARACTERS = 200;
 /** Of the tools left out, this many stand in history one by one. */
 const PROBLEMS_TOLD = 20;
 
@@ -50,9 +52,16 @@ function catalogOf(offers: readonly Offer[]): Catalog {
   const selected = offers.flatMap((offer) => offer.tools);
   const names = exposeNames(selected.map(({ server, tool }) => ({ server, tool })));
   const tools = selected
-    .map((tool, index) => ({ ...tool, exposedName: names[index] ?? tool.tool }))
+    .map((tool, index) => withName(tool, names[index] ?? tool.tool))
     .sort((a, b) => (a.exposedName < b.exposedName ? -1 : 1));
   return { version: 1, servers: offers.map((offer) => offer.server), tools };
+}
+
+/** A name that cannot be exposed as it is stands in the description: a model is told it by people, and by other tools. */
+function withName(tool: Selected, exposedName: string): CatalogTool {
+  if (exposedName.endsWith(`__${tool.tool}`)) return { ...tool, exposedName };
+  const name = cut(tool.tool.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' '), NAME_CHARACTERS);
+  return { ...tool, exposedName, description: `Tool "${name}" of server "${tool.server}". ${tool.description}`.trim() };
 }
 
 async function storeCatalog(catalog: Catalog, { store }: ActivityDependencies): Promise<CatalogFacts> {

@@ -5,7 +5,7 @@ import { normalizeSandboxArguments } from './sandbox/server.ts';
 import type { Transcript } from './transcript.ts';
 import type { CallModelInput, ProposedCall } from '../shared/activities.ts';
 import { formatCallKey } from '../shared/call-key.ts';
-import type { Catalog, CatalogTool } from '../shared/catalog.ts';
+import type { Catalog, CatalogServer, CatalogTool } from '../shared/catalog.ts';
 import { digestOf } from '../shared/digest.ts';
 import type { FileStore } from '../shared/file-store.ts';
 import type { JsonObject } from '../shared/json.ts';
@@ -33,6 +33,9 @@ const INLINE_ARGUMENTS_TOTAL_BYTES = 256 * 1024;
 
 /** A schema is shown whole in an error up to this many characters. */
 const SHOWN_SCHEMA_CHARACTERS = 4_000;
+
+/** Of why a server is not there. */
+const REASON_CHARACTERS = 1_000;
 
 /** Faults beyond this together are told in short: a model that gets hundreds of calls wrong has seen the schema by then. */
 const FAULTS_TOTAL_CHARACTERS = 128 * 1024;
@@ -121,6 +124,16 @@ function findTool(name: string, catalog: Catalog): CatalogTool | null {
 }
 
 function unknownTool(name: string, catalog: Catalog, input: JsonObject): Judged {
+  const judged = {
+    server: '',
+    tool: cutName(name),
+    arguments: input,
+    schemaHash: '',
+    tags: [],
+    effect: 'write' as const,
+  };
+  const away = catalog.servers.find((server) => server.unavailable !== undefined && isOf(name, server.name));
+  if (away) return { ...judged, fault: { type: 'unknown-tool', text: unavailableText(name, away) } };
   const names = catalog.tools.map((tool) => tool.exposedName);
   const near = nearest(cutName(name), names);
   const close = catalog.tools.find((tool) => tool.exposedName === near);
@@ -128,8 +141,23 @@ function unknownTool(name: string, catalog: Catalog, input: JsonObject): Judged 
   const text =
     `There is no tool \`${cutName(name)}\`; the call was not made. ` +
     `The tools are: ${names.slice(0, 100).join(', ')}.${hint}`;
-  const fault = { type: 'unknown-tool' as const, text };
-  return { server: '', tool: cutName(name), arguments: input, schemaHash: '', tags: [], effect: 'write', fault };
+  return { ...judged, fault: { type: 'unknown-tool', text } };
+}
+
+/** By the form in which names are exposed, and the one in which people write them. */
+function isOf(name: string, server: string): boolean {
+  return name.startsWith(`${server}__`) || name.startsWith(`${server}.`);
+}
+
+function unavailableText(name: string, { name: server, unavailable = '' }: CatalogServer): string {
+  const reason = unavailable
+    .replace(/[.\s]+$/, '')
+    .slice(0, REASON_CHARACTERS)
+    .toWellFormed();
+  return (
+    `\`${cutName(name)}\` was not called: server \`${server}\` was not available when this turn asked for its tools: ${reason}. ` +
+    'None of its tools can be called in this turn; a new turn asks it again.'
+  );
 }
 
 function badArguments(tool: CatalogTool, problem: string): Fault {

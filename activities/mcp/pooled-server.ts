@@ -1,18 +1,25 @@
 // One server of the pool: its single connection, made when needed and made anew when broken, and the catalogue's errors
 // for what can go wrong. Never sends a call twice, except to a server that refused it unseen for its session.
+import { setTimeout as delay } from 'node:timers/promises';
+
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { ToolAnnotations, ToolListing, ToolRequest, ToolResponse, ToolServer } from '../../shared/tool-server.ts';
-import { createBackoff, type RestartPauses } from './backoff.ts';
+import { createBackoff, UnavailableForNow, type RestartPauses } from './backoff.ts';
 import type { Connection, RpcAnswer, RpcRequest } from './connection.ts';
 import { isDeeperThan, MOST_LEVELS } from './depth.ts';
 import { declinedBlock } from './elicitation.ts';
-import { DeadlineFault, MessageTooLargeFault, NotSentFault, SessionGoneFault } from './faults.ts';
+import { DeadlineFault, LostFault, MessageTooLargeFault, NotSentFault, SessionGoneFault } from './faults.ts';
 import { describeTools, listAllTools } from './listing.ts';
 import { IDEMPOTENCY_KEY_META } from './meta.ts';
 import { errorResponse, toToolResponse } from './messages.ts';
 import { createSchemaChecker } from './schema-check.ts';
 import { createSlot } from './slot.ts';
+
+/** How often a listing is asked for whose connection was lost, and the pauses between. */
+const LISTING_ATTEMPTS = 3;
+const LISTING_PAUSE_MS = 250;
+const LONGEST_LISTING_PAUSE_MS = 2_000;
 
 /** What a pooled server is made of. */
 export interface PooledServerOptions {
@@ -68,7 +75,7 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
     name,
     listTools: async (signal) => {
       try {
-        return await listTools(signal);
+        return await persistently(() => listTools(signal), signal);
       } catch (error) {
         throw signal.aborted ? signal.reason : listingError(errorOf(error), options);
       }
@@ -114,9 +121,7 @@ function catalogued(error: unknown, context: ErrorContext): unknown {
   if (error instanceof LongshoreError || !(error instanceof Error)) return error;
   const { name, source } = context;
   const call =
-    context.tool === undefined
-      ? `A request to MCP server \`${name}\``
-      : `Tool \`${context.tool}\` of MCP server \`${name}\``;
+    context.tool === undefined ? `MCP server \`${name}\`` : `Tool \`${context.tool}\` of MCP server \`${name}\``;
   const why = context.redact(messageOf(error)).slice(0, 1_000);
   if (error instanceof DeadlineFault) {
     const mend = `Ask for less, or raise \`timeoutMs\` of \`${name}\` in ${source}.`;
@@ -127,7 +132,7 @@ function catalogued(error: unknown, context: ErrorContext): unknown {
     );
   }
   if (error instanceof MessageTooLargeFault) {
-    const what = `${call} was waiting when the server sent a message above the limit of ${error.limitBytes} bytes (\`maxMessageBytes\`)`;
+    const what = `${context.tool === undefined ? `A request to ${call}` : call} was waiting when the server sent a message above the limit of ${error.limitBytes} bytes (\`maxMessageBytes\`)`;
     const mend = `Ask for less, or raise \`maxMessageBytes\` of \`${name}\` in ${source}.`;
     return new LongshoreError('ToolMessageTooLarge', what, mend);
   }
@@ -135,10 +140,35 @@ function catalogued(error: unknown, context: ErrorContext): unknown {
     const mend = `Check that the server runs and that its entry in ${source} is right.`;
     return new LongshoreError('McpServerUnavailable', `${call} was not reached: ${why}`, mend, { cause: error });
   }
+  if (context.tool === undefined) return unlisted(context, why);
   const mend = 'The call may have taken effect: check before it is made again.';
   return new LongshoreError('ToolCallFailed', `${call} was called and its answer is lost: ${why}`, mend, {
     cause: error,
   });
+}
+
+/**
+ * Asks again where the connection was lost: a call of somebody else may have ended it, and a listing only reads. What keeps
+ * back a server that does not start at all is passed on at once.
+ */
+async function persistently<T>(list: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await list();
+    } catch (error) {
+      const waitMs = pauseAfter(error, attempt);
+      if (waitMs === undefined || attempt >= LISTING_ATTEMPTS || signal.aborted) throw error;
+      await delay(waitMs, undefined, { signal });
+    }
+  }
+}
+
+function pauseAfter(error: unknown, attempt: number): number | undefined {
+  const isLost = error instanceof LostFault || error instanceof NotSentFault || error instanceof MessageTooLargeFault;
+  if (isLost) return LISTING_PAUSE_MS * attempt;
+  // What ended before its first answer may be started again after a second; longer pauses are of failures in a row.
+  const mayStart = attempt > 1 && error instanceof UnavailableForNow && error.retryAfterMs <= LONGEST_LISTING_PAUSE_MS;
+  return mayStart ? error.retryAfterMs : undefined;
 }
 
 /** A listing has no effect: whatever kept it back, it may be asked for again. */
