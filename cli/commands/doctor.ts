@@ -5,6 +5,7 @@ import type { Check } from '../doctor/check.ts';
 import type { Output, Style } from '../output.ts';
 import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
+import { someValue } from '../option-values.ts';
 
 const STYLES: { readonly [status in Check['status']]: Style } = { ok: 'green', missing: 'red', note: 'yellow' };
 const EXIT_MISSING = 1;
@@ -14,7 +15,7 @@ export function registerDoctor(program: Command, context: CommandContext): void 
   const doctor = program
     .command('doctor')
     .description('check what is there and what is missing: Node, Temporal, files, model, MCP servers')
-    .option('--mcp <file>', 'MCP servers; by default mcp.json here, else temporal.config')
+    .option('--mcp <file>', 'MCP servers; by default mcp.json here, else temporal.config', someValue)
     .option('--json', 'print one JSON document')
     .action(
       context.action(async (options: { readonly mcp?: string }) => {

@@ -7,6 +7,7 @@ import { checkSpecFile } from '../load-spec.ts';
 import type { Output } from '../output.ts';
 import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
+import { someValue } from '../option-values.ts';
 
 const EXIT_FAULTS = 2;
 
@@ -17,7 +18,7 @@ export function registerSpec(program: Command, context: CommandContext): void {
   const check = spec
     .command('check')
     .description('check an agent spec: every fault with its place and mend; needs no server')
-    .argument('<spec>', 'the spec, a JSON or YAML file')
+    .argument('<spec>', 'the spec, a JSON or YAML file', someValue)
     .option('--json', 'print one JSON document')
     .action(
       context.action(async (file: string) => {

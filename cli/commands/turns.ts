@@ -6,6 +6,7 @@ import type { TurnView } from '../../client/turn-view.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
+import { someId } from '../option-values.ts';
 import { table } from '../output.ts';
 import { turnLines } from '../turn-lines.ts';
 
@@ -49,7 +50,7 @@ function addShow(turns: Command, context: CommandContext): void {
   const show = turns
     .command('show')
     .description('a turn: steps, calls, placements, tokens')
-    .argument('<id>', 'the turn, as `run` and `turns list` name it')
+    .argument('<id>', 'the turn, as `run` and `turns list` name it', someId)
     .option('--json', 'print one JSON document')
     .action(
       context.action((id: string) =>
@@ -69,7 +70,7 @@ function addCancel(turns: Command, context: CommandContext): void {
   const cancel = turns
     .command('cancel')
     .description('ask a turn to cancel: its open calls end in results, its transcript can be continued')
-    .argument('<id>', 'the turn')
+    .argument('<id>', 'the turn', someId)
     .option('--json', 'print one JSON document')
     .action(
       context.action((id: string) =>

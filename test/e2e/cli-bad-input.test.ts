@@ -237,3 +237,33 @@ describe.runIf(process.platform === 'linux')('standard output that takes no more
     expect(await full('spec check none.yaml', '2>')).toMatchObject({ code: 3, stdout: '', stderr: '' });
   });
 });
+
+describe('an empty or blank value, as of a variable that is not set', () => {
+  it.each([
+    ['run', 'agent.yaml', '--message', 'x', '--continue', ''],
+    ['run', 'agent.yaml', '--message', 'x', '--session', ' '],
+    ['run', 'agent.yaml', '--message', 'x', '--task-queue', ''],
+    ['run', 'agent.yaml', '--message', 'x', '--mcp='],
+    ['run', '', '--message', 'x'],
+    ['dev', '--task-queue', '\t'],
+    ['worker', '--task-queue', ''],
+    ['turns', 'show', ''],
+    ['turns', 'cancel', ' '],
+    ['files', 'list', ''],
+    ['files', 'get', ''],
+    ['files', 'get', '/sandbox/x', '-o', ''],
+    ['files', 'show', '/sandbox/x', '--turn', ''],
+    ['spec', 'check', ''],
+  ])('is wrong usage: %s %s %s %s %s %s', async (...args) => {
+    const end = await world.longshore(args);
+    expectError(end, 'UsageInvalid', 2, /It is empty/);
+    expect(end.stdout).toBe('');
+  });
+
+  it('is told with what it is a value of; an id longer than Temporal takes too', async () => {
+    const long = await world.longshore(['turns', 'show', 'x'.repeat(1_001)]);
+    expectError(long, 'UsageInvalid', 2, /'id'.*1001 bytes; the limit is 1000/);
+    const session = await world.longshore(['run', 'agent.yaml', '--message', 'x', '--session', '']);
+    expectError(session, 'UsageInvalid', 2, /--session <id>/);
+  });
+});
