@@ -60,11 +60,25 @@ export async function updateManifest(
   }
 }
 
-/** Every manifest, in the order of their keys. Raises `BlobCorrupt` at one that cannot be read. */
-export async function* listManifests(store: FileStore): AsyncGenerator<Manifest> {
+/** Which manifests, and who hears of those that cannot be read. */
+export interface ListManifestsOptions {
+  /** One turn's alone. @default every turn's */
+  readonly workflowId?: string;
+  /** Gets the `BlobCorrupt` of each one that cannot be read; the others are still given. @default it is raised */
+  readonly onUnreadable?: (error: LongshoreError) => void;
+}
+
+/** Every manifest, in the order of their keys. Raises `BlobCorrupt` at one that cannot be read, unless `onUnreadable` is given. */
+export async function* listManifests(store: FileStore, options: ListManifestsOptions = {}): AsyncGenerator<Manifest> {
+  const { workflowId, onUnreadable } = options;
   for await (const key of store.listObjects(FOLDER)) {
-    const stored = await readManifest(store, key);
-    if (stored !== null) yield stored.manifest; // else removed since it was listed
+    if (workflowId !== undefined && !isOfWorkflow(key, workflowId)) continue;
+    const stored = await readManifest(store, key).catch((error: unknown) => {
+      if (onUnreadable === undefined || !isCorrupt(error)) throw error;
+      onUnreadable(error);
+      return null;
+    });
+    if (stored !== null) yield stored.manifest; // else unreadable, or removed since it was listed
   }
 }
 
@@ -87,7 +101,7 @@ export async function findFile(
       const file = manifest === undefined ? null : resolvePath(manifest, path);
       if (manifest !== undefined && file !== null) found.push({ manifest, file });
     } catch (error) {
-      if (!(error instanceof LongshoreError) || error.type !== 'BlobCorrupt') throw error;
+      if (!isCorrupt(error)) throw error;
       unreadable ??= error; // one bad manifest does not hide what the others know
     }
   }
@@ -106,6 +120,10 @@ export function resolvePath(manifest: Manifest, path: string): ManifestFile | nu
 export function normalizePath(path: string): string | null {
   const normal = posix.resolve('/sandbox', path);
   return normal.startsWith('/sandbox/') && !normal.includes('\0') ? normal : null;
+}
+
+function isCorrupt(error: unknown): error is LongshoreError {
+  return error instanceof LongshoreError && error.type === 'BlobCorrupt';
 }
 
 function isOwn({ manifest, file }: FoundFile): boolean {

@@ -7,6 +7,8 @@ import { LongshoreError } from '../../shared/errors.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
+import { errorLines } from '../failure.ts';
+import { someId, someValue } from '../option-values.ts';
 import { table } from '../output.ts';
 import { writeTarget } from '../write-target.ts';
 
@@ -31,27 +33,32 @@ function addList(files: Command, context: CommandContext): void {
   const list = files
     .command('list')
     .description('the sandbox files of one turn, or of all')
-    .argument('[id]', 'the turn')
+    .argument('[id]', 'the turn', someId)
     .option('--json', 'print one JSON document')
     .action(context.action((id?: string) => printList(id, context)));
   addExamples(list, ['longshore files list', 'longshore files list turn-1b2c --json']);
 }
 
-async function printList(id: string | undefined, context: CommandContext): Promise<void> {
-  const { listManifests } = await import('../../worker/files.ts');
-  const manifests = await Array.fromAsync(listManifests(await storeOf(context)));
-  const chosen = manifests.filter((manifest) => id === undefined || manifest.turn.workflowId === id);
-  if (id !== undefined && chosen.length === 0) {
-    throw new LongshoreError(
-      'TurnNotFound',
-      `The file store knows no turn \`${id}\``,
-      'See those it knows with `longshore files list`.',
-    );
-  }
-  const found = chosen.flatMap((manifest) => manifest.files.map((file) => ({ manifest, file })));
+/** One damaged manifest does not hide the others: it is told, and makes the exit code 1. */
+async function printList(id: string | undefined, context: CommandContext): Promise<number> {
   const { output } = context;
-  if (output.isJson) return output.json(found.map(document));
-  if (found.length === 0) return output.line('There are no sandbox files.');
+  const { listManifests } = await import('../../worker/files.ts');
+  const unreadable: LongshoreError[] = [];
+  const which = id === undefined ? {} : { workflowId: id };
+  const store = await storeOf(context);
+  const manifests = await Array.fromAsync(
+    listManifests(store, { ...which, onUnreadable: (error) => unreadable.push(error) }),
+  );
+  if (id !== undefined && manifests.length === 0) throw unreadable[0] ?? turnUnknown(id);
+  const found = manifests.flatMap((manifest) => manifest.files.map((file) => ({ manifest, file })));
+  for (const error of unreadable) for (const line of errorLines(error)) output.note(line);
+  if (output.isJson) output.json(found.map(document));
+  else for (const line of listLines(found)) output.line(line);
+  return unreadable[0]?.exitCode ?? 0;
+}
+
+function listLines(found: readonly FoundFile[]): readonly string[] {
+  if (found.length === 0) return ['There are no sandbox files.'];
   const rows = found.map(({ manifest, file }) => [
     file.path,
     String(file.bytes),
@@ -59,15 +66,23 @@ async function printList(id: string | undefined, context: CommandContext): Promi
     file.state,
     manifest.turn.workflowId,
   ]);
-  for (const line of table([['path', 'bytes', 'type', 'state', 'turn'], ...rows])) output.line(line);
+  return table([['path', 'bytes', 'type', 'state', 'turn'], ...rows]);
+}
+
+function turnUnknown(id: string): LongshoreError {
+  return new LongshoreError(
+    'TurnNotFound',
+    `The file store knows no turn \`${id}\``,
+    'See those it knows with `longshore files list`.',
+  );
 }
 
 function addShow(files: Command, context: CommandContext): void {
   const show = files
     .command('show')
     .description('what is known of a file: size, hash, type, state, the call that made it')
-    .argument('<path>', 'its sandbox path')
-    .option('--turn <id>', 'whose, for paths that results do not have')
+    .argument('<path>', 'its sandbox path', someValue)
+    .option('--turn <id>', 'whose, for paths that results do not have', someId)
     .option('--json', 'print one JSON document')
     .action(
       context.action(async (path: string, options: PathOptions) => {
@@ -88,9 +103,9 @@ function addGet(files: Command, context: CommandContext): void {
   const get = files
     .command('get')
     .description('a file, whole and byte for byte, to standard output or to a file')
-    .argument('<path>', 'its sandbox path')
-    .option('-o, --output <file>', 'where to write it; an existing file is replaced when all is there')
-    .option('--turn <id>', 'whose, for paths that results do not have')
+    .argument('<path>', 'its sandbox path', someValue)
+    .option('-o, --output <file>', 'where to write it; an existing file is replaced when all is there', someValue)
+    .option('--turn <id>', 'whose, for paths that results do not have', someId)
     .option('--json', 'print one JSON document about the file written with -o')
     .action(context.action((path: string, options: PathOptions) => fetchFile(path, options, context)));
   addExamples(get, ['longshore files get /sandbox/tool-results/t1.0.0-read_file-0123456789abcdef.json -o data.json']);

@@ -1,7 +1,7 @@
 // `longshore turns` and `longshore files`: what they show of turns that ran before, when nothing else runs; and of one that
 // is under way.
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
@@ -180,6 +180,38 @@ describe('files', () => {
     expect(JSON.parse(mixed.stdout)).toMatchObject({
       error: { type: 'UsageInvalid', mend: expect.stringContaining('-o FILE') },
     });
+  });
+});
+
+describe('a turn whose record is damaged', () => {
+  let record: string;
+  let content: string;
+  beforeAll(async () => {
+    const paths = await readdir(join(world.home, 'store'), { recursive: true });
+    const records = paths.filter((path) => /\bmanifests\b/.test(path)).map((path) => join(world.home, 'store', path));
+    for (const path of records) {
+      if (!(await stat(path)).isFile()) continue;
+      const text = await readFile(path, 'utf8');
+      if (text.includes(`"workflowId":"${second.workflowId}"`)) [record, content] = [path, text];
+    }
+    await writeFile(record, content.slice(0, 40));
+  });
+  afterAll(async () => writeFile(record, content));
+
+  it('is told with its key, and the files of the others are listed: exit code 1', async () => {
+    const plain = await world.longshore(['files', 'list']);
+    expectError(plain, 'BlobCorrupt', 1, new RegExp(`manifests/${second.workflowId}/${second.workflowId}`));
+    expect(plain.stdout).toContain(first.steps[0]?.toolCalls[0]?.path ?? 'a path');
+    const json = await world.longshore(['files', 'list', '--json']);
+    expectError(json, 'BlobCorrupt', 1, /manifests/);
+    const listed = JSON.parse(json.stdout) as readonly { readonly workflowId: string }[];
+    expect(new Set(listed.map(({ workflowId }) => workflowId))).toEqual(new Set([first.workflowId]));
+  });
+
+  it('is what a list of its own files says, and no concern of another turn’s', async () => {
+    expectError(await world.longshore(['files', 'list', second.workflowId]), 'BlobCorrupt', 1, /manifests/);
+    const other = await world.longshore(['files', 'list', first.workflowId]);
+    expect({ code: other.code, stderr: other.stderr }).toEqual({ code: 0, stderr: '' });
   });
 });
 
