@@ -19,6 +19,7 @@ import { progressPrinter, summaryLines } from './progress.ts';
 import { connectProject, openProject, type Project } from './project.ts';
 import type { CommandContext } from './command.ts';
 import { openStore } from './store.ts';
+import { reaching } from './temporal-faults.ts';
 import { type MessageOptions, readMessage } from './user-input.ts';
 
 /** What the command line says. */
@@ -63,7 +64,8 @@ export async function runTurn(file: string, options: RunOptions, context: Comman
     // Where that is cut short, the end of this process is what tells the server's keeper.
     const server = await Promise.race([stopped, connectProject(project, 'run', context)]);
     try {
-      return await withServer({ context, options, project, loaded, message, interruption }, server, stopped);
+      const run = { context, options, project, loaded, message, interruption };
+      return await reaching(server, async () => withServer(run, server, stopped));
     } finally {
       await server.embedded?.release();
     }

@@ -5,6 +5,7 @@ import { requireQueue } from './choose-worker.ts';
 import type { HostedWorker } from './host-worker.ts';
 import { hostWorker } from './host-worker.ts';
 import type { CommandContext } from './command.ts';
+import { reaching } from './temporal-faults.ts';
 import { connectProject, openProject } from './project.ts';
 
 /** How to serve. */
@@ -30,7 +31,8 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
   let worker: HostedWorker | undefined;
   try {
     await requireQueue(project, server);
-    worker = await hostWorker({ server, home, taskQueue, config, mcp, env, note: output.note });
+    const hosting = { server, home, taskQueue, config, mcp, env, note: output.note };
+    worker = await reaching(server, async () => hostWorker(hosting));
     tellWhere(context, {
       address: server.connectionOptions.address,
       namespace: server.namespace,

@@ -8,6 +8,7 @@ import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
 import { someId } from '../option-values.ts';
 import { table } from '../output.ts';
+import { reaching } from '../temporal-faults.ts';
 import { turnLines } from '../turn-lines.ts';
 
 /** Adds `turns list`, `turns show ID`, `turns cancel ID`. */
@@ -99,12 +100,14 @@ async function withClient(
   const project = await openProject(context);
   const server = await connectProject(project, 'read', context);
   try {
-    const client = await connectClient(server);
-    try {
-      await work(client, openStore(project.home, context.env, project.config));
-    } finally {
-      await client.connection.close();
-    }
+    await reaching(server, async () => {
+      const client = await connectClient(server);
+      try {
+        await work(client, openStore(project.home, context.env, project.config));
+      } finally {
+        await client.connection.close();
+      }
+    });
   } finally {
     await server.embedded?.release();
   }

@@ -1,0 +1,57 @@
+// Tells when the Temporal SDK fails because no server answers, whichever part of it notices, and says so with the address.
+// Looks at names and codes alone, so that a command without Temporal need not load the SDK.
+import { LongshoreError, messageOf } from '../shared/errors.ts';
+import { isObject } from '../shared/json.ts';
+import type { TemporalServer } from '../worker/dev-server.ts';
+
+/** gRPC's codes for a server that is not there, or does not answer in time. */
+const UNREACHABLE_CODES: readonly unknown[] = [4, 14];
+/** How deep causes are looked at. */
+const MOST_CAUSES = 8;
+
+/** Whether an error of the SDK (native connection, Worker, client call) or one of its causes is a lost connection. */
+export function isUnreachable(thrown: unknown): boolean {
+  let error = thrown;
+  for (let depth = 0; depth < MOST_CAUSES && error instanceof Error; depth += 1) {
+    if (error.name === 'TransportError') return true;
+    const { code, details } = error as { readonly code?: unknown; readonly details?: unknown };
+    // Node's own errors have texts as codes, and no `details`.
+    if (typeof details === 'string' && UNREACHABLE_CODES.includes(code)) return true;
+    if (/^Failed to connect before the deadline/.test(error.message)) return true;
+    error = error.cause;
+  }
+  return false;
+}
+
+/** The error for it; `server` where it is known. */
+export function temporalUnavailable(thrown: unknown, server?: TemporalServer): LongshoreError {
+  const where =
+    server === undefined ? '' : ` at ${server.connectionOptions.address}, namespace \`${server.namespace}\`,`;
+  const mend =
+    server?.embedded === null
+      ? 'See that it runs and has that namespace, or name another one with TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE.'
+      : 'Run the command again: nothing that was recorded is lost.';
+  return new LongshoreError(
+    'TemporalUnavailable',
+    `The Temporal server${where} cannot be reached or has ended: ${reasonOf(thrown)}`,
+    mend,
+    { cause: thrown },
+  );
+}
+
+/** Does work with a server; a lost connection becomes `TemporalUnavailable` with the server's address. */
+export async function reaching<T>(server: TemporalServer, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw isUnreachable(thrown) ? temporalUnavailable(thrown, server) : thrown;
+  }
+}
+
+/** The innermost message says most: the SDK wraps what gRPC says in "Failed to …". */
+function reasonOf(thrown: unknown): string {
+  const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
+  const details: unknown = isObject(cause) ? cause['details'] : undefined;
+  const text = typeof details === 'string' && details !== '' ? details : messageOf(cause);
+  return text.split('\n', 1).join('').slice(0, 300);
+}
