@@ -122,7 +122,9 @@ export class Turn {
 
   private async commitRest(ended: TurnEnd): Promise<void> {
     await this.commitAhead();
-    const result = await commitStep({ turn: this.identity, head: this.head, ...this.pending, ended });
+    const { name: agent, model } = this.input.spec;
+    const invocation = { agent, model: model.name, startedMs: this.meter.startedMs };
+    const result = await commitStep({ turn: this.identity, head: this.head, ...this.pending, ended, invocation });
     verifyDecisions(this.pending.commit, result.decisionsDigest);
     this.head = result.head;
   }
