@@ -101,11 +101,25 @@ async function send(
     if (error.retryable && !attempt.isLast) throw error;
     return errorFacts(input, error);
   }
-  const payload = pickPayload(response);
-  const redact = (bytes: Uint8Array): Uint8Array => dependencies.redactBytes(bytes);
-  const facts = await stageResult({ store: dependencies.store, call: input, payload, redact });
+  const facts = await keep(input, response, attempt, dependencies);
   const isOvertaken = dependencies.pool.toolChanges.isOvertaken(input.turn.workflowId, input.server);
   return isOvertaken ? { ...facts, note: { ...noteOf(facts), catalogChanged: true } } : facts;
+}
+
+/** The call was made: what goes wrong with its answer is a result, told in words. A write's is then unknown. */
+async function keep(
+  input: CallToolInput,
+  response: ToolResponse,
+  attempt: Attempt,
+  { store, redact, redactBytes }: ActivityDependencies,
+): Promise<StagedFacts> {
+  try {
+    return await stageResult({ store, call: input, payload: pickPayload(response), redact: redactBytes });
+  } catch (error) {
+    if (error instanceof LongshoreError || attempt.signal.aborted || input.effect === 'write') throw error;
+    const why = redact(messageOf(error)).replace(/[.\s]+$/, '');
+    return textFacts(input, 'error', `The tool answered, but its answer could not be kept: ${why}.`);
+  }
 }
 
 function noteOf({ note }: StagedFacts): JsonObject {

@@ -7,6 +7,7 @@ import type { z } from 'zod';
 
 import { isObject, type JsonValue } from '../../shared/json.ts';
 import type { ToolAnnotations, ToolResponse } from '../../shared/tool-server.ts';
+import { depthWords, isDeeperThan, MOST_LEVELS } from './depth.ts';
 import { IDEMPOTENCY_KEY_META } from './meta.ts';
 
 /** What a local tool gets beside its arguments. */
@@ -102,6 +103,7 @@ function toResult(output: LocalToolOutput | undefined): CallToolResult {
   if (isResponse(output)) return output as unknown as CallToolResult;
   if (output === undefined) return { content: [] };
   if (typeof output === 'string') return { content: [{ type: 'text', text: output }] };
+  if (isDeeperThan(output, MOST_LEVELS)) return { content: [{ type: 'text', text: depthWords('A result') }] };
   const text = JSON.stringify(output);
   const content = [{ type: 'text' as const, text }];
   const value: unknown = JSON.parse(text);

@@ -4,7 +4,7 @@ import { JSONRPCMessageSchema, type JSONRPCMessage } from '@modelcontextprotocol
 
 import { isObject, type JsonObject, type JsonValue } from '../../shared/json.ts';
 import type { ToolResponse } from '../../shared/tool-server.ts';
-import { isDeeperThan, MOST_LEVELS } from './depth.ts';
+import { depthWords, isDeeperThan, MOST_LEVELS, withoutDepths } from './depth.ts';
 
 const INVALID_REQUEST = -32_600;
 const RESULT_KEYS: ReadonlySet<string> = new Set(['content', 'structuredContent', 'isError', '_meta']);
@@ -28,12 +28,23 @@ export function parseMessage(line: string): JSONRPCMessage | undefined {
     // Not JSON: a log line.
     return undefined;
   }
+  value = withoutDepth(value);
   // The SDK quotes whole messages that it does not expect, and would overflow the stack in doing so.
-  if (isDeeperThan(value, MOST_LEVELS)) return wrongAnswer(value, `is nested deeper than ${MOST_LEVELS} levels`);
+  if (isDeeperThan(value, MOST_LEVELS + 1)) return wrongAnswer(value, `is nested deeper than ${MOST_LEVELS} levels`);
   const message = JSONRPCMessageSchema.safeParse(value);
   if (message.success) return message.data;
   const [issue] = message.error.issues;
   return wrongAnswer(value, `breaks the form of JSON-RPC: ${issue?.message ?? 'unknown'}`, { data: value });
+}
+
+/** An answer without what is nested too deeply in its result or its error's data: the rest of it is worth having. */
+function withoutDepth(value: unknown): unknown {
+  if (!isObject(value) || !isDeeperThan(value, MOST_LEVELS + 1)) return value;
+  const { result, error } = value;
+  // Both were read from JSON.
+  if (isObject(result)) return { ...value, result: withoutDepths(result as JsonObject) };
+  if (isObject(error)) return { ...value, error: { ...error, data: depthWords('Data') } };
+  return value;
 }
 
 /** An error answer in the place of one that cannot be taken; nothing in the place of any other message. */

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../shared/json.ts';
 import type { ToolAnnotations, ToolListing, ToolRequest, ToolResponse, ToolServer } from '../../shared/tool-server.ts';
 import { createBackoff, UnavailableForNow, type RestartPauses } from './backoff.ts';
 import type { Connection, RpcAnswer, RpcRequest } from './connection.ts';
-import { isDeeperThan, MOST_LEVELS } from './depth.ts';
+import { depthWords, isDeeperThan, MOST_LEVELS, withoutDepths } from './depth.ts';
 import { declinedBlock } from './elicitation.ts';
 import { DeadlineFault, LostFault, MessageTooLargeFault, NotSentFault, SessionGoneFault } from './faults.ts';
 import { describeTools, listAllTools } from './listing.ts';
@@ -102,11 +102,9 @@ function responseOf(answer: RpcAnswer): ToolResponse {
 }
 
 function bareResponse(answer: RpcAnswer): ToolResponse {
-  if (isDeeperThan('error' in answer ? answer.error : answer.result, MOST_LEVELS)) {
-    const text = `The server's answer is nested deeper than ${MOST_LEVELS} levels and was left out. The call may have taken effect.`;
-    return { isError: true, content: [{ type: 'text', text }] };
-  }
-  return 'error' in answer ? errorResponse(answer.error) : toToolResponse(answer.result);
+  if (!('error' in answer)) return toToolResponse(withoutDepths(answer.result));
+  const { error } = answer;
+  return errorResponse(isDeeperThan(error.data, MOST_LEVELS) ? { ...error, data: depthWords('Data') } : error);
 }
 
 interface ErrorContext {

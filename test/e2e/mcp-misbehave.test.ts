@@ -258,14 +258,29 @@ describe('whatever a server prints', () => {
     );
   });
 
-  it('is an error result where it is nested without end', async () => {
+  it.each([
+    ['read', 'error', 'its answer could not be kept: a fault of ours'],
+    ['write', 'unknown', 'a fault of ours'],
+  ] as const)('that cannot be kept is, of a tool to %s, a result (%s)', async (effect, outcome, words) => {
+    const { pool } = testPool({ a: testServer('plain') });
+    const redactBytes = (): never => {
+      throw new TypeError('a fault of ours');
+    };
+    const activity = createCallTool({ ...dependenciesOf(pool), redactBytes });
+    const input = { ...callOf('echo', { text: 'x' }), effect, callKey: `t9/0/${effect.length}` };
+    const facts: ResultFacts = await new MockActivityEnvironment().run(activity, input);
+    expect(facts.outcome).toBe(outcome);
+    expect(facts.inlineText).toContain(words);
+  });
+
+  it('is told in words where it is nested without end', async () => {
     const { pool } = testPool({ a: testServer('plain') });
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
     const ids = Array.from({ length: 4 }, (_, id) => id);
     const lines = ids.map((id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":${deep}}}`);
     const response = await call(pool, ['a', 'print'], { lines });
-    expect(response).toMatchObject({ isError: true });
-    expect(pickPayload(response).isError).toBe(true);
+    expect(firstText(response)).toContain('nested deeper than 500 levels');
+    expect(pickPayload(response).blocks).toEqual([]);
     const error = ids.map((id) => `{"jsonrpc":"2.0","id":${id},"error":{"code":1,"message":"x","data":${deep}}}`);
     expect(await call(pool, ['a', 'print'], { lines: error })).toHaveProperty('content');
     // Lines to the ids of later calls answer these, until they have all been read.

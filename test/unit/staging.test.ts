@@ -144,7 +144,7 @@ describe('a result that the store has no room for', () => {
       paint: (_style, words) => words,
     });
     const call = { ...settled(facts), proposed: settled(facts).call, facts: settled(facts).result.facts };
-    print({ type: 'call-ended', call: call as never }, { steps: [] } as never);
+    print({ type: 'call-ended', call }, { steps: [] } as never);
     expect(lines.join('\n')).toContain('NOT SAVED: StoreFull');
   });
 });
