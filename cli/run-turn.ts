@@ -132,10 +132,17 @@ async function toItsEnd(
     note: output.note,
     hints: leavingHints(run, workflowId, place.taskQueue),
   });
-  const pending = watchPending(client, workflowId, (text) => output.line(`  ${output.paint('yellow', text)}`));
+  const live = liveLine(output);
+  const pending = watchPending(client, workflowId, {
+    tell: (text) => output.line(`  ${output.paint('yellow', text)}`),
+    waitFor: live.waitFor,
+  });
   try {
     const record = await Promise.race([
-      watchTurn(client, workflowId, { onNews: progressPrinter(output), signal: watching.signal }),
+      watchTurn(client, workflowId, {
+        onNews: progressPrinter({ ...output, live: live.show }),
+        signal: watching.signal,
+      }),
       left,
     ]);
     interruption.onInterrupt = () => {};
@@ -150,6 +157,23 @@ async function toItsEnd(
     pending.stop();
     output.endLive();
   }
+}
+
+/** One live line of two voices: what waits for its next try is said instead of what the turn does, as long as it waits. */
+function liveLine(output: Output): { show(text: string): void; waitFor(text: string | null): void } {
+  let shown = '';
+  let waiting: string | null = null;
+  return {
+    show: (text) => {
+      shown = text;
+      output.live(waiting ?? shown);
+    },
+    waitFor: (text) => {
+      if (text === null && waiting === null) return;
+      waiting = text;
+      output.live(waiting ?? shown);
+    },
+  };
 }
 
 /** The summary, and what made the turn fail in the one form of all errors. */

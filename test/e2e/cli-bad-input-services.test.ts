@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
@@ -28,9 +28,15 @@ async function run(env: Readonly<Record<string, string>> = {}, message: string =
 }
 
 /** A server that answers every request so; gives its base URL. */
-async function answering(status: number, body: string): Promise<{ readonly url: string; close(): Promise<void> }> {
+async function answering(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
-    request.resume().once('end', () => response.writeHead(status, { 'content-type': 'application/json' }).end(body));
+    request
+      .resume()
+      .once('end', () => response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body));
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   // A listening TCP server's address is always an `AddressInfo`.
@@ -41,6 +47,15 @@ async function answering(status: number, body: string): Promise<{ readonly url: 
       server.close(() => resolve());
     });
   return { url: `http://127.0.0.1:${port}/v1`, close };
+}
+
+/** The keeper's process, as soon as its server is there. */
+async function keeperOf(home: string): Promise<number> {
+  const read = async (): Promise<number> => {
+    const { pid } = JSON.parse(await readFile(join(home, 'server.json'), 'utf8')) as { readonly pid: number };
+    return pid;
+  };
+  return vi.waitFor(read, { timeout: 60_000, interval: 10 });
 }
 
 describe('a model', () => {
@@ -69,6 +84,16 @@ describe('a model', () => {
     expect(end.stdout).not.toContain('tried again');
   });
 
+  it('that says to come back in an hour: run says when the next try is, and Ctrl-C ends the wait', async () => {
+    const busy = await answering(429, '{"error": {"message": "slow down", "type": "x"}}', { 'retry-after': '3600' });
+    const call = { env: { OPENAI_BASE_URL: busy.url } };
+    const waiting = world.start(['run', 'bare.yaml', '--message', 'x'], call);
+    const said = await waiting.says(/tried again/);
+    expect(said).toMatch(/attempt 2 of .*, next try in (60|59) min, at \d\d:\d\d:\d\d: .*slow down/);
+    expect((await interrupt(waiting)).code).toBe(130);
+    await busy.close();
+  });
+
   it('whose turn failed can be continued once it is there', async () => {
     const refusing = await answering(401, '{"error": {"message": "no", "type": "x"}}');
     const failed = await run({ OPENAI_BASE_URL: refusing.url }, 'remember this');
@@ -85,6 +110,18 @@ describe('Temporal', () => {
     const end = await run({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(end.stdout).toBe('');
     expectError(end, 'TemporalUnavailable', 3, /127\.0\.0\.1:1.*TEMPORAL_ADDRESS/);
+  });
+
+  it('that is killed while dev starts, or serves, is exit code 3 and one error with its address', async () => {
+    for (const isServing of [false, true]) {
+      const dev = world.start(['dev']);
+      if (isServing) await dev.says(/Worker ready/);
+      const pid = await keeperOf(world.home);
+      process.kill(pid, 'SIGKILL');
+      const end = await dev.ended;
+      expectError(end, 'TemporalUnavailable', 3, /127\.0\.0\.1:\d+/);
+      await world.expectNothingRunning();
+    }
   });
 
   it('whose port is taken says which, and that LONGSHORE_PORT names it', async () => {
