@@ -30,10 +30,28 @@ export function rememberingCredentials(
 /** The bytes without secrets; what surrounds one stays byte for byte. The same array where there is none. */
 export function redactBytes(bytes: Uint8Array, secrets: readonly string[]): Uint8Array {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (!secrets.some((secret) => view.includes(secret))) return bytes;
-  // latin1 keeps every byte as one character, so that what surrounds a secret stays as it was.
-  const latin = secrets.map((secret) => Buffer.from(secret).toString('latin1'));
-  return Buffer.from(redact(view.toString('latin1'), latin), 'latin1');
+  // Cut and joined as bytes: strings of a large result would be held beside it, twice over.
+  const spans = secrets.flatMap((secret) => spansOf(view, secret)).sort((x, y) => x.start - y.start);
+  if (spans.length === 0) return bytes;
+  const parts: Buffer[] = [];
+  let end = 0;
+  for (const span of spans) {
+    if (span.start >= end) parts.push(view.subarray(end, span.start), REDACTED);
+    end = Math.max(end, span.end);
+  }
+  return Buffer.concat([...parts, view.subarray(end)]);
+}
+
+const REDACTED = Buffer.from(redact('x', ['x']));
+
+function spansOf(view: Buffer, secret: string): readonly { readonly start: number; readonly end: number }[] {
+  const needle = Buffer.from(secret);
+  const spans: { start: number; end: number }[] = [];
+  if (needle.length === 0) return spans;
+  for (let start = view.indexOf(needle); start !== -1; start = view.indexOf(needle, start + 1)) {
+    spans.push({ start, end: start + needle.length });
+  }
+  return spans;
 }
 
 /** The same model, with secrets taken out of all that it answers. */
