@@ -160,7 +160,10 @@ async function toItsEnd(
 }
 
 /** One live line of two voices: what waits for its next try is said instead of what the turn does, as long as it waits. */
-function liveLine(output: Output): { show(text: string): void; waitFor(text: string | null): void } {
+function liveLine(output: Output): {
+  readonly show: (text: string) => void;
+  readonly waitFor: (text: string | null) => void;
+} {
   let shown = '';
   let waiting: string | null = null;
   return {

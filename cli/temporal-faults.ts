@@ -17,7 +17,7 @@ export function isUnreachable(thrown: unknown): boolean {
     const { code, details } = error as { readonly code?: unknown; readonly details?: unknown };
     // Node's own errors have texts as codes, and no `details`.
     if (typeof details === 'string' && UNREACHABLE_CODES.includes(code)) return true;
-    if (/^Failed to connect before the deadline/.test(error.message)) return true;
+    if (error.message.startsWith('Failed to connect before the deadline')) return true;
     error = error.cause;
   }
   return false;

@@ -120,6 +120,7 @@ describe('Temporal', () => {
       process.kill(pid, 'SIGKILL');
       const end = await dev.ended;
       expectError(end, 'TemporalUnavailable', 3, /127\.0\.0\.1:\d+/);
+      expect(end.stderr).not.toContain('Internal');
       await world.expectNothingRunning();
     }
   });

@@ -1,8 +1,10 @@
 // What is told of an Activity that failed and waits.
+import proto from '@temporalio/proto';
 import { describe, expect, it } from 'vitest';
 
 import { failureText, type PendingActivity, waitText } from '../../cli/pending.ts';
 
+const STATES = proto.temporal.api.enums.v1.PendingActivityState;
 const now = new Date(2026, 0, 5, 21, 30, 0).getTime();
 const at = (ms: number) =>
   ({ seconds: ms / 1_000, nanos: 0 }) as unknown as NonNullable<PendingActivity['nextAttemptScheduleTime']>;
@@ -13,7 +15,7 @@ function pending(more: Partial<PendingActivity> = {}): PendingActivity {
     activityType: { name: 'longshoreCallModel' },
     attempt: 2,
     maximumAttempts: 9,
-    state: 1,
+    state: STATES.PENDING_ACTIVITY_STATE_SCHEDULED,
     lastFailure: { message: 'slow down' },
     nextAttemptScheduleTime: at(now + 3_600_000),
     ...more,
@@ -40,8 +42,8 @@ describe('a failed attempt', () => {
   it('is what the live line waits for, until it or another Activity runs', () => {
     const text = 'CallModel waits for its next try in 59 min, at 22:30:00';
     expect(waitText([pending()], now + 60_000)).toBe(text);
-    expect(waitText([pending(), pending({ state: 2 })], now)).toBeNull();
-    expect(waitText([pending({ state: 2 })], now)).toBeNull();
+    expect(waitText([pending(), pending({ state: STATES.PENDING_ACTIVITY_STATE_STARTED })], now)).toBeNull();
+    expect(waitText([pending({ state: STATES.PENDING_ACTIVITY_STATE_STARTED })], now)).toBeNull();
     expect(waitText([pending()], now + 3_600_000)).toBeNull();
     expect(waitText([], now)).toBeNull();
   });
