@@ -1,7 +1,7 @@
 // The folder of everything that Longshore keeps on this machine: the embedded server's database, the local file store,
 // logs, and who is attached. It is private to its owner.
 import { chmod, mkdir, rm, stat, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 import { LongshoreError, messageOf } from '../shared/errors.ts';
 
@@ -37,6 +37,22 @@ export function homePaths(env: NodeJS.ProcessEnv, cwd: string, configured?: stri
   };
 }
 
+/** Node's own recursive `mkdir` never returns below folders that cannot have any, such as `/proc`. */
+async function makeFolder(folder: string): Promise<void> {
+  const make = async (): Promise<void> => {
+    await mkdir(folder, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST' || !(await stat(folder)).isDirectory()) throw error;
+    });
+  };
+  try {
+    await make();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(folder) === folder) throw error;
+    await makeFolder(dirname(folder));
+    await make();
+  }
+}
+
 /**
  * Opens the home: creates what is missing (mode 0700) and proves that it can be written.
  *
@@ -54,7 +70,7 @@ export async function openHome(
       () => true,
     );
     for (const folder of [home.folder, home.storeFolder, home.logsFolder, home.claimsFolder]) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder);
     }
     // `mode` is subject to the umask, and a parent created on the way keeps its own.
     if (isNew) await chmod(home.folder, 0o700);

@@ -42,6 +42,11 @@ describe('the home', () => {
     }
   });
 
+  it('below a folder that can have none ends in an error, and does end', async () => {
+    const missing = process.platform === 'linux' ? '/proc/longshore/home' : '/dev/null/longshore/home';
+    await expect(openHome({ LONGSHORE_HOME: missing }, folder.path)).rejects.toMatchObject({ type: 'HomeUnusable' });
+  });
+
   it('tells a full disk, a missing permission and a read-only disk apart', () => {
     const said = (code: string): string => homeUnusable('/h', Object.assign(new Error('raw'), { code })).message;
     expect(said('ENOSPC')).toBe('The home /h cannot be used: the disk is full.');
