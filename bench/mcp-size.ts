@@ -95,8 +95,7 @@ async function runCase(one: Case): Promise<Outcome> {
       redact: (text) => text,
       redactBytes: (bytes) => bytes,
     });
-    const run = (input: CallToolInput): Promise<ResultFacts> =>
-      new MockActivityEnvironment().run(callTool, input);
+    const run = (input: CallToolInput): Promise<ResultFacts> => new MockActivityEnvironment().run(callTool, input);
     await run(inputOf({ ...one, bytes: 0 }));
     const beforeMb = await memory('VmRSS');
     const start = performance.now();

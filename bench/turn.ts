@@ -160,14 +160,14 @@ async function sample(start: () => Promise<string>): Promise<Sample> {
   const ms = performance.now() - began;
   const used = process.cpuUsage(cpu);
   const serverUsed = (await serverCpuMs()) - serverCpu;
-  const { historySize = 0, historyLength = 0 } = await client.workflow.getHandle(workflowId).describe();
+  const description = await client.workflow.getHandle(workflowId).describe();
   const per = (value: number): number => value / plan.steps;
   return {
     msPerStep: per(ms),
     workerCpuMsPerStep: per((used.user + used.system) / 1000),
     serverCpuMsPerStep: per(serverUsed),
-    bytesPerStep: per(historySize),
-    eventsPerStep: per(historyLength),
+    bytesPerStep: per(description.historySize ?? 0),
+    eventsPerStep: per(description.historyLength),
   };
 }
 

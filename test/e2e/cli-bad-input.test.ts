@@ -265,5 +265,6 @@ describe('an empty or blank value, as of a variable that is not set', () => {
     expectError(long, 'UsageInvalid', 2, /'id'.*1001 bytes; the limit is 1000/);
     const session = await world.longshore(['run', 'agent.yaml', '--message', 'x', '--session', '']);
     expectError(session, 'UsageInvalid', 2, /--session <id>/);
+    expect(session.stdout).toBe('');
   });
 });

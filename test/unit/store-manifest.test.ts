@@ -85,10 +85,7 @@ describe('a manifest', () => {
   test.each([
     ['no JSON', '{'],
     ['a wrong shape', JSON.stringify({ version: 2, turn, head: null, files: [] })],
-    [
-      "another turn's",
-      JSON.stringify({ version: 1, turn: { ...turn, workflowId: 'y' }, head: null, files: [] }),
-    ],
+    ["another turn's", JSON.stringify({ version: 1, turn: { ...turn, workflowId: 'y' }, head: null, files: [] })],
   ])('that is unreadable (%s) is an error that names its key, and is not overwritten', async (_, text) => {
     await store.putObject(manifestKey(turn), new TextEncoder().encode(text));
     const wanted = { type: 'BlobCorrupt', message: expect.stringContaining(manifestKey(turn)) as string };
