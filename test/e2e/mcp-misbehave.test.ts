@@ -67,7 +67,7 @@ describe('a server that dies whenever it is started', () => {
   it('is started by calls alone, after a wait that doubles and is told', async () => {
     const file = join(folder, 'dies');
     const server = testServer('dies', { env: { RECORD_FILE: file } });
-    const { pool } = testPool({ a: server }, { restartPauses: { firstMs: 700, longestMs: 60_000 } });
+    const { pool } = testPool({ a: server }, { restartPauses: { firstMs: 4_000, longestMs: 60_000 } });
     const attempt = (): Promise<string> => call(pool, ['a', 'echo']).then(firstText, (error: unknown) => String(error));
     const starts = async (): Promise<number> => (await contentOf(file)).split('started').length - 1;
     await attempt();
