@@ -4,7 +4,7 @@ import { CommanderError } from 'commander';
 import { type ErrorRecord, LongshoreError, messageOf } from '../shared/errors.ts';
 import { EXIT_INTERRUPTED, Interrupted } from './interrupts.ts';
 import type { Output } from './output.ts';
-import { isUnreachable, temporalUnavailable } from './temporal-faults.ts';
+import { isNamespaceMissing, isUnreachable, namespaceMissing, temporalUnavailable } from './temporal-faults.ts';
 
 /** What commander raises when it has printed what was asked for. */
 const PRINTED = new Set(['commander.helpDisplayed', 'commander.version']);
@@ -34,6 +34,7 @@ export function errorLines({ type, message, mend }: ErrorRecord): readonly strin
 export function asLongshoreError(thrown: unknown): LongshoreError {
   if (thrown instanceof LongshoreError) return thrown;
   if (thrown instanceof CommanderError) return usageError(thrown);
+  if (isNamespaceMissing(thrown)) return namespaceMissing(thrown);
   if (isUnreachable(thrown)) return temporalUnavailable(thrown);
   return new LongshoreError(
     'Internal',

@@ -9,6 +9,8 @@ export interface Interrupts {
   readonly handle: (handler: InterruptHandler) => () => void;
   /** A signal that aborts at the first interruption; for commands that just stop what they do. */
   readonly asSignal: () => AbortSignal;
+  /** Interrupts as a signal would: for what else means that nobody waits for the command any more. */
+  readonly raise: () => void;
 }
 
 /** What the process exits with when it was interrupted. */
@@ -41,6 +43,7 @@ export function listenForInterrupts(): Interrupts & { readonly stop: () => void 
   };
   return {
     handle,
+    raise: onSignal,
     asSignal: () => {
       const controller = new AbortController();
       handle(() => controller.abort(new Interrupted()));

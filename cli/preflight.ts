@@ -23,9 +23,10 @@ export function checkServers(spec: AgentSpec, project: Project): void {
 
 /**
  * Checks that a Worker of this environment can start or reach every server of the spec.
- * Raises `SpecInvalid` for a budget in dollars without a price, `EnvironmentMissing`, `McpCommandNotFound`.
+ * Raises `ModelUnknown` for a provider nobody configured, `SpecInvalid` for a budget in dollars without a price, `EnvironmentMissing`, `McpCommandNotFound`.
  */
 export async function checkLaunch(spec: AgentSpec, project: Project, env: NodeJS.ProcessEnv): Promise<void> {
+  checkProvider(spec.model.name, Object.keys(project.config.providers ?? {}));
   const unpriced = checkSpecPrices(spec, project.config.prices ?? {});
   if (unpriced.length > 0) throw specInvalid(unpriced, 'The spec');
   const { mcp, configFolder } = project.mcp;
@@ -36,6 +37,18 @@ export async function checkLaunch(spec: AgentSpec, project: Project, env: NodeJS
     if (server.type === 'http') continue;
     await checkCommand(name, server.command, { env, folder: resolve(configFolder, server.cwd ?? '.') });
   }
+}
+
+/** The Worker would find this too, but only once the turn runs. */
+function checkProvider(model: string, configured: readonly string[]): void {
+  const provider = model.split('/', 1)[0] ?? '';
+  const known = ['openai', ...configured];
+  if (known.includes(provider)) return;
+  throw new LongshoreError(
+    'ModelUnknown',
+    `The spec's model \`${model}\` names provider \`${provider}\`; known are: ${known.join(', ')}`,
+    'Use one of them, or add it under `providers` in temporal.config.ts.',
+  );
 }
 
 function checkVariables(name: string, server: McpServerConfig, env: NodeJS.ProcessEnv): void {

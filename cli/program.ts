@@ -16,7 +16,7 @@ import { registerTurns } from './commands/turns.ts';
 import { registerWorker } from './commands/worker.ts';
 import { errorLines, outputFailed, tellFailure } from './failure.ts';
 import { ERROR_KINDS } from '../shared/errors.ts';
-import { EXIT_INTERRUPTED, listenForInterrupts } from './interrupts.ts';
+import { EXIT_INTERRUPTED, type Interrupts, listenForInterrupts } from './interrupts.ts';
 import type { OutputStream } from './output.ts';
 import { createOutput } from './output.ts';
 
@@ -43,8 +43,8 @@ export const COMMANDS: readonly RegisterCommand[] = [
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   const options = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length);
   const output = createOutput(io.stdout, io.stderr, options.includes('--json'));
-  endWithoutOutput(io);
   const interrupts = listenForInterrupts();
+  endWithoutOutput(io, interrupts);
   let exitCode = 0;
   try {
     const program = createProgram(io, {
@@ -89,12 +89,19 @@ export function createProgram(io: CliIo, context: CommandContext): Command {
 }
 
 /**
- * A closed pipe (`longshore … | head -1`) is no error worth a word, but the command did not come to its end; all else that
- * keeps output from its place (a full disk) is one error. Nothing can be told of a standard error that fails.
+ * A closed pipe (`longshore … | head -1`) is no error worth a word: it interrupts once, as Ctrl-C does, so that a `run` cancels
+ * its turn. All else that keeps output from its place (a full disk) is one error. Nothing can be told of a standard error
+ * that fails.
  */
-function endWithoutOutput(io: CliIo): void {
+function endWithoutOutput(io: CliIo, interrupts: Interrupts): void {
+  let isClosed = false;
   io.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(EXIT_INTERRUPTED);
+    if (isClosed) return;
+    if (error.code === 'EPIPE') {
+      isClosed = true;
+      interrupts.raise();
+      return;
+    }
     const failure = outputFailed('standard output', error);
     io.stderr.write(`${errorLines(failure).join('\n')}\n`);
     process.exit(failure.exitCode);

@@ -52,7 +52,7 @@ function answered(step: StepRecord, paint: ProgressSink['paint']): readonly stri
   const detail = `${number(inputTokens)} tokens in, ${number(outputTokens)} out, ${number(model.durationMs)} ms`;
   const head = `${paint('bold', `step ${step.index}`)}  ${model.modelName} ${asked} ${paint('dim', `(${detail})`)}`;
   const calls = step.calls.map(({ proposed: { callKey, server, tool, arguments: args } }) => {
-    return `  ${paint('cyan', callKey)} ${server}.${tool} ${paint('dim', shorten(JSON.stringify(args), 90))}`;
+    return `  ${paint('cyan', callKey)} ${server === '' ? tool : `${server}.${tool}`} ${paint('dim', shorten(JSON.stringify(args), 90))}`;
   });
   return [head, ...calls];
 }
@@ -121,8 +121,8 @@ export function summaryLines(
     `tokens  ${number(tokens.original)} in results, ${number(tokens.inline)} of them in context, ` +
       `${number(Math.max(0, tokens.original - tokens.inline))} kept out; sent ${number(tokens.sent)}, reported ${number(tokens.reported)}`,
     `history ${number(view.history.bytes)} bytes, ${number(view.history.events)} events`,
-    ...(links.uiUrl === null ? [] : [`look at ${links.uiUrl}`]),
-    `or run  ${links.command}`,
+    ...(links.uiUrl === null ? [] : [`look at ${links.uiUrl} (while a server runs on this home, as with \`dev\`)`]),
+    `${links.uiUrl === null ? 'look at' : 'or run '} ${links.command}`,
   ];
 }
 

@@ -39,6 +39,27 @@ export function temporalUnavailable(thrown: unknown, server?: TemporalServer): L
   );
 }
 
+/** Whether the server has no such namespace. */
+export function isNamespaceMissing(thrown: unknown): boolean {
+  let error = thrown;
+  for (let depth = 0; depth < MOST_CAUSES && error instanceof Error; depth += 1) {
+    if (error.name === 'NamespaceNotFoundError' || /^(\d+ NOT_FOUND: )?Namespace .*not found/i.test(error.message))
+      return true;
+    error = error.cause;
+  }
+  return false;
+}
+
+/** The error for it: a setting, not a fault. */
+export function namespaceMissing(thrown: unknown): LongshoreError {
+  return new LongshoreError(
+    'ConfigInvalid',
+    `The Temporal server has no such namespace: ${reasonOf(thrown)}`,
+    'Correct TEMPORAL_NAMESPACE (or the profile, or temporal.config), or create the namespace on the server.',
+    { cause: thrown },
+  );
+}
+
 /** Does work with a server; a lost connection becomes `TemporalUnavailable` with the server's address. */
 export async function reaching<T>(server: TemporalServer, work: () => Promise<T>): Promise<T> {
   try {

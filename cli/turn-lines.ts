@@ -25,7 +25,7 @@ function callLines(call: ToolCallView, paint: ProgressSink['paint']): readonly s
   const about = call.tokensAreExact ? '' : 'about ';
   const where = call.placement === null ? 'not placed yet' : `${call.placement} by rule ${call.rule}`;
   return [
-    `  ${paint('cyan', call.callKey)} ${call.server}.${call.tool} ${outcome}: ${call.bytes} bytes, ${about}${call.tokens} tokens, ${where}${unsaved(call.note, paint)}`,
+    `  ${paint('cyan', call.callKey)} ${call.server === '' ? call.tool : `${call.server}.${call.tool}`} ${outcome}: ${call.bytes} bytes, ${about}${call.tokens} tokens, ${where}${unsaved(call.note, paint)}`,
     ...(call.path === null ? [] : [`    ${call.path}`]),
     ...call.files.map((file) => `    ${file.path} ${paint('dim', `(${file.bytes} bytes, ${file.mediaType})`)}`),
   ];

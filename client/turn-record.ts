@@ -13,7 +13,8 @@ import type {
 import type { CatalogFacts } from '../shared/catalog.ts';
 import type { ErrorRecord } from '../shared/errors.ts';
 import type { ResultFacts } from '../shared/facts.ts';
-import type { AgentTurnInput, AgentTurnResult } from '../shared/turn.ts';
+import { isObject } from '../shared/json.ts';
+import type { AgentTurnInput, AgentTurnResult, TurnEnd } from '../shared/turn.ts';
 import { decodeFirst, type HistoryEvent } from './history.ts';
 
 /** A tool call with what is known of it so far. */
@@ -42,6 +43,8 @@ export interface TurnRecord {
   catalog?: CatalogFacts;
   readonly steps: StepRecord[];
   result?: AgentTurnResult;
+  /** How the turn's last commit says that it ended; all there is of a turn in line. */
+  ended?: TurnEnd;
   /** The execution closed without a result: terminated, timed out, or failed. */
   closed?: ErrorRecord;
   events: number;
@@ -137,7 +140,11 @@ export class TurnRecorder {
         call.facts = await decodeFirst<ResultFacts>(this.client, payloads);
         return [{ type: 'call-ended', call }];
       }
-      case 'longshoreCommitStep':
+      case 'longshoreCommitStep': {
+        // `ended` is one of the ends: the Workflow writes nothing else there.
+        if (scheduled.input.ended !== undefined) this.record.ended = scheduled.input.ended as TurnEnd;
+        return [];
+      }
       case undefined:
         return [];
     }
@@ -170,7 +177,9 @@ export class TurnRecorder {
   private async addClose(event: HistoryEvent): Promise<readonly TurnNews[]> {
     const completed = event.workflowExecutionCompletedEventAttributes;
     if (completed) {
-      this.record.result = await decodeFirst<AgentTurnResult>(this.client, completed.result);
+      // A user's own Workflow with a turn in line has a result of its own.
+      const result = await decodeFirst<AgentTurnResult | null>(this.client, completed.result);
+      if (isObject(result) && 'status' in result && 'head' in result) this.record.result = result;
       return [{ type: 'ended' }];
     }
     const closed = closeReason(event);

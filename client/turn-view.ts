@@ -92,7 +92,7 @@ export function viewOf(record: TurnRecord, context: ViewContext): TurnView {
     workflowId: record.workflowId,
     runId: context.runId,
     session: result?.session ?? record.turn?.session ?? record.input?.session ?? null,
-    status: result?.status ?? (closed ? 'failed' : 'running'),
+    status: result?.status ?? record.ended ?? (closed ? 'failed' : 'running'),
     answer,
     error: result?.error ?? closed ?? null,
     steps,
@@ -151,11 +151,18 @@ function blocksOf({ facts }: CallRecord, context: ViewContext): readonly FileFac
 /** What is known of a result in words: it was never measured by an Activity. */
 function spokenFacts({
   committed,
+  proposed,
 }: CallRecord): Pick<ToolCallView, 'bytes' | 'sha256' | 'mediaType' | 'tokens' | 'tokensAreExact'> {
   const text = committed && 'text' in committed.context ? committed.context.text : '';
   const sha256 = createHash('sha256').update(text).digest('hex');
   const bytes = Buffer.byteLength(text);
-  return { bytes, sha256, mediaType: 'text/plain', tokens: committed?.tokens ?? 0, tokensAreExact: false };
+  return {
+    bytes,
+    sha256,
+    mediaType: 'text/plain',
+    tokens: committed?.tokens ?? 0,
+    tokensAreExact: proposed.fault !== undefined,
+  };
 }
 
 function fileOf({ path, sha256, bytes, mediaType }: FileFacts): FileFacts {

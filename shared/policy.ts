@@ -78,7 +78,7 @@ export function deniedText({ server, tool, selector, tags }: DeniedCall): string
   const reason = selector === tool ? 'by its name' : `by ${selector}`;
   return (
     `Denied: the call of \`${tool}\` on server \`${server}\` was not made, and nothing was changed. ` +
-    `The agent spec gates this tool (${tags.join(', ')}) ${reason} under require_approval_for_tools, and approvals are not ` +
+    `The agent spec gates this tool ${reason} under require_approval_for_tools (its tags: ${tags.join(', ')}), and approvals are not ` +
     'answered in this version. Calling it again gives the same answer: go on without it, or say what you would have done. ' +
     `Whoever runs the agent can allow it: in the spec's mcp_servers entry \`${server}\`, set require_approval_for_tools to [], ` +
     'or to a list that does not take this tool.'

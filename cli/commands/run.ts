@@ -17,8 +17,8 @@ export function registerRun(program: Command, context: CommandContext): void {
     .option('--mcp <file>', 'MCP servers; by default mcp.json beside the spec or here, else temporal.config', someValue)
     .option('--continue <id>', 'go on from an earlier turn: same transcript, same files', someId)
     .option('--session <id>', 'the session to label the turn with', someId)
-    .option('--task-queue <name>', 'the Task Queue', someId)
-    .option('--detach', 'print the id and return; needs a Worker that stays')
+    .option('--task-queue <name>', 'the Task Queue; by default taskQueue of temporal.config, else longshore', someId)
+    .option('--detach', 'print the id and return; needs a Worker that stays (longshore dev or worker)')
     .option('--no-worker', 'bring up no Worker')
     .option('--json', 'print one JSON document')
     .action(

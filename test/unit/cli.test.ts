@@ -41,7 +41,7 @@ describe('every command', () => {
   it('has help with an example that begins with a real command line', () => {
     const { stdout, stderr, output } = streams(false);
     const io = { stdout, stderr, env: {}, cwd: '/' };
-    const interrupts = { handle: () => () => {}, asSignal: () => AbortSignal.abort() };
+    const interrupts = { handle: () => () => {}, raise: () => {}, asSignal: () => AbortSignal.abort() };
     const program = createProgram(io, { env: {}, cwd: '/', output, interrupts, action: () => async () => {} });
     const lacking = everyCommand(program).filter((command) => {
       stdout.text = '';

@@ -173,7 +173,7 @@ function program(): Command {
       env,
       cwd: ROOT,
       output: createOutput(stream, stream, false),
-      interrupts: { handle: () => () => {}, asSignal: () => new AbortController().signal },
+      interrupts: { handle: () => () => {}, raise: () => {}, asSignal: () => new AbortController().signal },
       action: () => async () => {},
     },
   );
