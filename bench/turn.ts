@@ -11,7 +11,9 @@ import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { z } from 'zod';
 import { createMcpPool } from '../activities/mcp/pool.ts';
 import { createAskModel } from '../activities/model/ask.ts';
+import { sandboxListing } from '../activities/sandbox/server.ts';
 import { startTurn } from '../client/turns.ts';
+import type { JsonValue } from '../shared/json.ts';
 import { requireSpec } from '../shared/spec-check.ts';
 import { startScriptedModel } from '../testing/scripted-model.ts';
 import { attachDevServer } from '../worker/dev-server.ts';
@@ -86,6 +88,19 @@ function bareActivities(): Record<string, (step: number) => Promise<unknown>> {
   const askModel = createAskModel({ env });
   const pool = createMcpPool({ config: { source: 'bench', servers: {} }, localServers: [server], log: () => {} });
   const conversation: string[] = [];
+  // What the agent's requests carry too: the tools of the built-in server, and the benchmark's own.
+  const tools = [
+    ...sandboxListing().tools.map(({ name, description = '', inputSchema }) => ({
+      name: `sandbox__${name}`,
+      description,
+      inputSchema,
+    })),
+    {
+      name: 'bench__fetch',
+      description: 'One page.',
+      inputSchema: z.toJSONSchema(z.object({ page: z.number() })) as JsonValue,
+    },
+  ];
   return {
     async bareModel(step) {
       if (step === 0) conversation.length = 0;
@@ -113,7 +128,7 @@ function bareActivities(): Record<string, (step: number) => Promise<unknown>> {
         params: {},
         responseFormat: { type: 'text' },
         messages,
-        tools: [],
+        tools,
         signal: AbortSignal.timeout(60_000),
       });
       return { text: answer.text, calls: answer.toolCalls.length };

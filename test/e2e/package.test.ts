@@ -32,12 +32,15 @@ async function run(command: string, args: readonly string[], cwd: string = insta
 }
 
 describe('the tarball', () => {
-  it('holds the compiled program with its types, the bundle of the Workflows, and no source or test', () => {
+  it('holds the compiled program with its types, the bundle of the Workflows, docs and examples, and no other source or test', () => {
     const { files } = installed;
     for (const path of ['package.json', 'dist/workflow-bundle.js', 'dist/cli/main.js', 'dist/worker/index.d.ts']) {
       expect(files).toContain(path);
     }
-    const others = files.filter((path) => !/^dist\/.*\.(js|d\.ts)$|^docs\/|^[A-Z]+(\.md)?$|^package\.json$/.test(path));
+    const others = files.filter(
+      (path) =>
+        !/^dist\/.*\.(js|d\.ts)$|^docs\/|^examples\/|^bench\/RESULTS\.md$|^[A-Z]+(\.md)?$|^package\.json$/.test(path),
+    );
     expect(others).toEqual([]);
     expect(files.filter((path) => path.endsWith('.d.ts')).map((path) => path.replace('.d.ts', '.js'))).toEqual(
       files.filter((path) => /^dist\/.*\.js$/.test(path) && path !== 'dist/workflow-bundle.js'),
