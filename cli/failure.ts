@@ -34,8 +34,9 @@ export function errorLines({ type, message, mend }: ErrorRecord): readonly strin
 export function asLongshoreError(thrown: unknown): LongshoreError {
   if (thrown instanceof LongshoreError) return thrown;
   if (thrown instanceof CommanderError) return usageError(thrown);
-  if (isNamespaceMissing(thrown)) return namespaceMissing(thrown);
+  // First: of a server that is gone the SDK says too that its namespace was not found.
   if (isUnreachable(thrown)) return temporalUnavailable(thrown);
+  if (isNamespaceMissing(thrown)) return namespaceMissing(thrown);
   return new LongshoreError(
     'Internal',
     messageOf(thrown),

@@ -9,7 +9,9 @@ import { someId, someValue } from '../option-values.ts';
 export function registerWorker(program: Command, context: CommandContext): void {
   const worker = program
     .command('worker')
-    .description('run a Worker on the Temporal server that the environment names, else on the embedded one, until Ctrl-C')
+    .description(
+      'run a Worker on the Temporal server that the environment names, else on the embedded one, until Ctrl-C',
+    )
     .option('--mcp <file>', 'MCP servers; by default mcp.json here, else temporal.config', someValue)
     .option('--task-queue <name>', 'the Task Queue to poll (default: "longshore")', someId)
     .action(

@@ -230,6 +230,7 @@ function textOf(content: unknown): string {
 }
 
 function plainEnv(): NodeJS.ProcessEnv {
-  const strange = /^(TEMPORAL_|OPENAI_|LONGSHORE_(?!TEMPORAL_CLI|CACHE)|NO_COLOR$|FORCE_COLOR$|NODE_OPTIONS$|VITEST)/;
+  const strange =
+    /^(TEMPORAL_|OPENAI_|LONGSHORE_(?!TEMPORAL_CLI|CACHE)|NO_COLOR$|FORCE_COLOR$|CI$|NODE_OPTIONS$|VITEST)/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !strange.test(name)));
 }
