@@ -148,7 +148,7 @@ describe('the repository', () => {
   it('holds no path of a machine and no host of a package registry', () => {
     const home = ['root', 'home/[a-z]+', 'Users/[a-z]+'].map((folder) => `/${folder}/`).join('|');
     const host = ['registry', 'npm'].map((word) => `${word}[.][a-z-]+[.](?:org|com|net|internal|local)`).join('|');
-    const pattern = new RegExp(`(?<![\\w.])(?:${home})|/work/(?:main|shared)|${host}|files[.]pythonhosted`);
+    const pattern = new RegExp(`(?<![\\w.])(?:${home})|/w[o]rk/(?:main|shared)|${host}|files[.]pythonhosted`);
     const found = repositoryFiles()
       .filter((path) => existsSync(join(ROOT, path)))
       .flatMap((path) => {

@@ -15,10 +15,10 @@ afterEach(async () => folder.remove());
 
 describe('the home', () => {
   it('is .longshore in the working directory, the configured one, or the one LONGSHORE_HOME names', () => {
-    expect(homePaths({}, '/work').folder).toBe('/work/.longshore');
-    expect(homePaths({}, '/work', 'data').folder).toBe('/work/data');
-    expect(homePaths({ LONGSHORE_HOME: '/srv/home' }, '/work', 'data').folder).toBe('/srv/home');
-    expect(homePaths({ LONGSHORE_HOME: '' }, '/work').folder).toBe('/work/.longshore');
+    expect(homePaths({}, '/project').folder).toBe('/project/.longshore');
+    expect(homePaths({}, '/project', 'data').folder).toBe('/project/data');
+    expect(homePaths({ LONGSHORE_HOME: '/srv/home' }, '/project', 'data').folder).toBe('/srv/home');
+    expect(homePaths({ LONGSHORE_HOME: '' }, '/project').folder).toBe('/project/.longshore');
   });
 
   it('is created for its owner only, and opening it leaves no trace', async () => {
