@@ -80,8 +80,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   let hasAnswered = false;
   let closedAtMs: number | undefined;
   let fault: Error | undefined;
-  // The SDK's client is no event target: these two properties are its interface.
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is no event target: this property is its interface
   client.onerror = (error) => {
     if (error instanceof MessageTooLargeFault) {
       fault = error;
@@ -89,7 +88,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     }
     options.onTrouble(error);
   };
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is no event target: this property is its interface
   client.onclose = () => {
     isOpen = false;
     closedAtMs = performance.now();

@@ -148,7 +148,7 @@ function slotOf(hash: number, length: number): number {
   return (mixed ^ (mixed >>> 13)) & (SLOT_COUNT - 1);
 }
 
-// oxlint-disable-next-line max-params -- as above
+// oxlint-disable-next-line max-params -- called for every candidate of the vocabulary: an object for each call would cost more than it
 function sameBytes(pool: Uint8Array, start: number, bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from, other = start; at < to; at++, other++) if (pool[other] !== bytes[at]) return false;
   return true;

@@ -211,6 +211,7 @@ describe('run refuses', () => {
   });
 });
 
+// Only Linux has /dev/full.
 describe.runIf(process.platform === 'linux')('standard output that takes no more', () => {
   /** Only a descriptor of the shell's opens the device: nothing can replace it. */
   const full = (args: string, redirection: string) =>
