@@ -2,6 +2,7 @@
 // and two Workers on one store at once.
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { attachDevServer } from '../../worker/dev-server.ts';
 import { listClaims } from '../../worker/dev-server/claims.ts';
 import { executionsOf, settledCalls, type Verdict } from './check.ts';
@@ -24,6 +25,7 @@ export interface ServerTrialResult extends Verdict {
   readonly recoverMs: number;
   /** Whether the Worker process lived on and finished the turn. */
   readonly workerSurvived: boolean;
+  readonly history: History;
 }
 
 /**
@@ -57,7 +59,8 @@ export async function runServerTrial(
     const verdict = await verdictOf(world, trial, nothingKilled());
     const hasEnded = await Promise.race([worker.ended.then(() => true), delay(0, false)]);
     const { killedMs, backMs } = times;
-    return { ...verdict, serverBackMs: backMs - killedMs, recoverMs, workerSurvived: !hasEnded };
+    const history = await handle.fetchHistory();
+    return { ...verdict, serverBackMs: backMs - killedMs, recoverMs, workerSurvived: !hasEnded, history };
   } finally {
     await endGently(worker);
   }

@@ -76,6 +76,8 @@ export interface WorkerPlan {
   readonly boundary: BoundaryName | null;
   /** Chooses among the moments that fit, from 0. */
   readonly variant: number;
+  /** Of the Worker. @default the SDK's */
+  readonly identity?: string;
 }
 
 /** The variable that holds the plan. */

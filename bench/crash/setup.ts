@@ -41,7 +41,8 @@ export interface TrialOptions {
 /** Sets a trial up: its folder, its servers, its model's hook, its plan. Nothing of it runs yet. */
 export async function prepare(world: CrashWorld, options: TrialOptions): Promise<Trial> {
   const { boundary = null, variant = 0 } = options;
-  const id = `crash-${boundary ?? 'none'}-${variant}-${randomUUID().slice(0, 8)}`;
+  const unique = world.identity === undefined ? `-${randomUUID().slice(0, 8)}` : '';
+  const id = `crash-${boundary ?? 'none'}-${variant}${unique}`;
   const folder = join(world.folder, id);
   await mkdir(folder);
   const deskLog = join(folder, 'desk.log');
@@ -68,6 +69,7 @@ export async function prepare(world: CrashWorld, options: TrialOptions): Promise
       marker: join(folder, 'killed'),
       boundary: boundary !== null && boundaryOf(boundary).trigger === 'worker' ? boundary : null,
       variant,
+      ...(world.identity !== undefined && { identity: world.identity }),
     },
     async fire() {
       if (trial.isKilled) return;

@@ -32,6 +32,7 @@ export async function createTrialWorker(plan: WorkerPlan, connection: NativeConn
     connection,
     namespace: 'default',
     taskQueue: plan.taskQueue,
+    ...(plan.identity !== undefined && { identity: plan.identity }),
     workflowBundle: { codePath: plan.bundlePath },
     plugins: [plugin],
     dataConverter: { payloadCodecs: [trapCodec(trap, STEP_CALLS.length)] },

@@ -30,6 +30,8 @@ export interface CrashWorld {
   /** By the model's name. */
   readonly modelHooks: Map<string, ModelHook>;
   readonly rescuer: Rescuer;
+  /** Of the client and the Workers, where histories are to be kept. */
+  readonly identity: string | undefined;
   /** Releases a lease when the world closes: on a server that a trial has brought up again. */
   hold(lease: DevServerLease): void;
   close(): Promise<void>;
@@ -40,6 +42,8 @@ export interface CrashWorldOptions {
   readonly address?: string;
   /** Settings of the embedded server, such as `LONGSHORE_PORT`. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Of the client and the Workers; ids of turns then have no random part. For histories that are kept. @default the SDK's */
+  readonly identity?: string;
 }
 
 /** Makes the world; close it when done. */
@@ -67,7 +71,8 @@ export async function openCrashWorld(options: CrashWorldOptions = {}): Promise<C
     folder,
     home,
     address,
-    client: new Client({ connection }),
+    client: new Client({ connection, ...(options.identity !== undefined && { identity: options.identity }) }),
+    identity: options.identity,
     bundlePath,
     model,
     effects,

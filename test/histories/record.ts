@@ -13,6 +13,7 @@ import { deskOf, Gates, openDesk, reader, writer } from '../support/local-tools.
 import { startModelServer } from '../support/model-server.ts';
 import { historyText, inOrder } from '../support/turn-history.ts';
 import { createWorld, specOf, type World } from '../support/turn-world.ts';
+import { CRASH_RECORDINGS, recordCrashes } from './crashes.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const gates = new Gates();
@@ -146,6 +147,8 @@ const world = await createWorld({
 try {
   for (const [name, record] of Object.entries(recordings)) if (isWanted(name)) await keep(name, await record(world));
   if (isWanted('failed')) await keep('failed', await recordFailed());
+  const crashes = CRASH_RECORDINGS.filter(isWanted);
+  for await (const [name, history] of recordCrashes(crashes, common)) await keep(name, history);
 } finally {
   await world.close();
   await lease.release();

@@ -66,6 +66,14 @@ describe('a stored history', () => {
     expect(names.sort()).toEqual([
       'cancelled',
       'continued',
+      'crash-commit-append-before',
+      'crash-during-object-write',
+      'crash-effect-after',
+      'crash-model-completion-before',
+      'crash-placement-after',
+      'crash-placement-before',
+      'crash-server-restart',
+      'crash-staged-after',
       'denied-and-faults',
       'failed',
       'images',
@@ -91,6 +99,34 @@ describe('a stored history', () => {
     for (const rule of ['fits', 'per-result', 'per-step', 'exempt']) expect(all).toContain(`"rule":"${rule}"`);
     for (const outcome of ['ok', 'error', 'denied', 'cancelled']) expect(all).toContain(`"outcome":"${outcome}"`);
     expect(all).toContain('Refused: this is identical read');
+  });
+});
+
+describe('a stored history of a crash', () => {
+  const ofWorkers = names.filter((name) => name.startsWith('crash-') && name !== 'crash-server-restart');
+
+  it.each(ofWorkers)('[REPLAY-7] has the lost Worker in it: %s', (name) => {
+    const events = load(name).events ?? [];
+    const attempts = events.map((event) => event.activityTaskStartedEventAttributes?.attempt ?? 1);
+    const lostTasks = events.filter((event) => event.workflowTaskTimedOutEventAttributes);
+    expect(Math.max(...attempts) > 1 || lostTasks.length > 0).toBe(true);
+  });
+
+  it('[REPLAY-7] has the write whose outcome nobody knows in it', () => {
+    expect(historyText(load('crash-effect-after'))).toContain('"outcome":"unknown"');
+  });
+
+  it('[REPLAY-7] has the restarted server in it, which numbers its tasks anew', () => {
+    const ranges = new Set((load('crash-server-restart').events ?? []).map((event) => Number(event.taskId) >> 20));
+    expect(ranges.size).toBe(2);
+    const ofOne = new Set((load('crash-effect-after').events ?? []).map((event) => Number(event.taskId) >> 20));
+    expect(ofOne.size).toBe(1);
+  });
+
+  it.each(ofWorkers)('[REPLAY-7] fails when a decision in it was changed: %s', async (name) => {
+    const where = { type: 'longshoreCallModel', nth: 1, what: 'input' as const };
+    const history = tamper<CallModelInput>(load(name), where, (input) => withFirst(input, { rule: 'exempt' }));
+    await expect(replay(history)).rejects.toEqual(mismatch);
   });
 });
 
