@@ -1,12 +1,14 @@
 // What the Workflow asks of Activities: the names on the wire, their inputs and results. Histories outlive code, so
 // names stay and fields are only added.
 import type { AgentSpec, SpecServer } from './agent-spec.ts';
+import type { ApprovalGrant, DecidedCall, WaitingCall } from './approvals.ts';
 import type { CatalogFacts, ToolEffect, ToolTag } from './catalog.ts';
 import type { BlockFacts, FileFacts, ModelUsage, ResultFacts } from './facts.ts';
 import type { BlobRef } from './file-store.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { ToolOutcome, UserMessage } from './messages.ts';
 import type { Placement, PlacementRule } from './placement.ts';
+import type { RetentionRule } from './retention.ts';
 
 /** Which turn an Activity works for. */
 export interface TurnIdentity {
@@ -23,6 +25,8 @@ export interface TurnFrame {
   readonly instructions: string;
   readonly responseFormat: AgentSpec['response_format'];
   readonly catalog: BlobRef;
+  /** The turn's default rule, for its manifest. */
+  readonly retention?: RetentionRule;
 }
 
 /** Where a turn goes on from: the end of an earlier one. */
@@ -31,6 +35,8 @@ export interface ContinueFrom {
   readonly session: string;
   readonly turn: number;
   readonly head: BlobRef;
+  /** What a person allowed for the rest of the session. */
+  readonly grants?: readonly ApprovalGrant[];
 }
 
 /** One result as the step commits it: the decision, and references to what is staged. */
@@ -59,6 +65,12 @@ export interface CommittedResult {
   /** With `blocksRef`: the numbers of the blocks that follow as images, while inline. */
   readonly imageBlocks?: readonly number[];
   readonly written: readonly FileFacts[];
+  /** Of the call's files, where its tool has a rule of its own. */
+  readonly retention?: RetentionRule;
+  /** Of the call that made the result. @default 0 */
+  readonly generation?: number;
+  /** Who decided on it, where a person did. */
+  readonly decided?: DecidedCall;
 }
 
 /** The commit of a step: its decisions as data. */
@@ -85,6 +97,8 @@ export interface CallModelInput {
   readonly messages: readonly UserMessage[];
   /** The step before this one, to be committed first. */
   readonly commit?: StepCommit;
+  /** Set when the manifest was not written for an hour: it gets the head. */
+  readonly saveHead?: boolean;
 }
 
 /** A tool call as the model asked for it, with what policy needs to know. */
@@ -153,8 +167,29 @@ export interface CommitStepInput {
   readonly commit?: StepCommit;
   /** How the turn ended, when it did. */
   readonly ended?: string;
+  /** Before the turn waits for a person: what waits, and all that settled siblings left behind, to be held meanwhile. */
+  readonly pause?: PauseRecord;
   /** With `ended`, for telemetry: who was asked, and when (milliseconds since 1970). */
   readonly invocation?: { readonly agent: string; readonly model: string; readonly startedMs: number };
+}
+
+/** What a turn that waits for a person must not lose. Recorded in history before the wait. */
+export interface PauseRecord {
+  readonly step: number;
+  readonly waiting: readonly WaitingCall[];
+  /** Files of settled siblings, by call; pinned as `staged`. */
+  readonly staged: readonly StagedFiles[];
+  /** Other blobs that the step refers to. */
+  readonly refs: readonly BlobRef[];
+}
+
+/** The files that one call left behind. */
+export interface StagedFiles {
+  readonly callKey: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly files: readonly FileFacts[];
+  readonly retention?: RetentionRule;
 }
 
 /** Result of `longshoreCommitStep`. */

@@ -1,6 +1,8 @@
 // The agent spec as the turn sees it: checked, defaults filled in. The check itself is in `spec-schema.ts`.
+import type { ApprovalSettings } from './approvals.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { UserMessage } from './messages.ts';
+import type { RetentionRule, RetentionSettings } from './retention.ts';
 
 /** Limits of placement, in tokens; the preview in characters. Source: architecture D4. */
 export interface LargeToolResponse {
@@ -19,7 +21,7 @@ export interface LargeToolResponse {
 /** Settings of one tool. */
 export interface ToolSettings {
   readonly per_result_tokens?: number;
-  readonly retention?: JsonObject;
+  readonly retention?: RetentionRule;
 }
 
 /** A server as the spec names it. Source: parity page. */
@@ -71,6 +73,11 @@ export interface AgentSpec {
     readonly iteration_limit: number;
     readonly context_management: { readonly large_tool_response: LargeToolResponse };
     readonly budgets: Budgets;
+    /** Absent in histories from before approvals: gated calls are then denied. */
+    readonly approvals?: ApprovalSettings;
+    readonly retention?: RetentionSettings;
+    /** Whether the agent has `ask_user_question`. @default true */
+    readonly ask_user_questions?: { readonly enabled: boolean };
     /** What later releases act on; carried as written. */
     readonly other: { readonly [key: string]: JsonValue };
   };

@@ -2,9 +2,14 @@
 import type { TurnIdentity } from './activities.ts';
 import type { FileFacts } from './facts.ts';
 import type { BlobRef } from './file-store.ts';
+import type { WaitingKind } from './approvals.ts';
+import type { RetentionRule } from './retention.ts';
 
-/** The life of a file; later releases add what follows `pinned`. */
-export type FileState = 'pinned' | 'superseded' | 'released' | 'deleted';
+/**
+ * The life of a file. `staged`: held by a turn that waits, not in its context yet. `superseded`: a newer file stands in
+ * its place (`supersededBy`). `released`: nothing needs it any more, retention counts.
+ */
+export type FileState = 'staged' | 'pinned' | 'superseded' | 'released' | 'deleted';
 
 /** One file of a turn. */
 export interface ManifestFile extends FileFacts {
@@ -15,6 +20,14 @@ export interface ManifestFile extends FileFacts {
   readonly tool: string;
   /** The Workflow that made it: this turn's own, or an earlier turn's whose files it keeps. */
   readonly origin: string;
+  /** When it was first pinned, by the Worker's clock; milliseconds since 1970. Absent in older manifests. */
+  readonly pinnedAt?: number;
+  /** Of its tool; absent where the turn's own rule counts. */
+  readonly retention?: RetentionRule;
+  /** With state `superseded`: the path that answers for it. */
+  readonly supersededBy?: string;
+  /** Of the call that made it. @default 0 */
+  readonly generation?: number;
 }
 
 /** The manifest as stored under `manifests/<session>/<workflowId>`. */
@@ -27,4 +40,14 @@ export interface Manifest {
   readonly files: readonly ManifestFile[];
   /** How the turn ended; absent while it is open. */
   readonly ended?: string;
+  /** When it ended, by the Worker's clock; milliseconds since 1970. */
+  readonly endedAt?: number;
+  /** When this manifest last knew all that the turn refers to: what is newer and unknown may be the turn's. */
+  readonly savedAt?: number;
+  /** The turn's default rule. */
+  readonly retention?: RetentionRule;
+  /** Blobs that the turn refers to and that are no files: large arguments, inline texts of settled siblings. */
+  readonly refs?: readonly BlobRef[];
+  /** While the turn waits for a person: what waits. */
+  readonly waiting?: readonly { readonly callKey: string; readonly kind: WaitingKind; readonly since: number }[];
 }

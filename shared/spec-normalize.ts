@@ -1,8 +1,10 @@
 // Fills in the defaults of a spec that has the right form. Source of defaults: the parity page of the reference.
 import type { AgentSpec, Budgets, LargeToolResponse, SpecServer, ToolSettings } from './agent-spec.ts';
+import type { ApprovalSettings } from './approvals.ts';
 import { parseDuration } from './duration.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { UserMessage } from './messages.ts';
+import { DEFAULT_AFTER_TURN_MS, type RetentionRule, type RetentionSettings } from './retention.ts';
 import type { WrittenServer, WrittenSpec } from './spec-schema.ts';
 
 /** @default of `large_tool_response` for the root agent. Source: architecture D4. */
@@ -28,7 +30,9 @@ export function normalizeSpec(written: WrittenSpec): AgentSpec {
     name: written.name ?? 'agent',
     instructions: written.instructions ?? '',
     messages: asJson(written.messages ?? []) as readonly UserMessage[],
-    mcp_servers: (written.mcp_servers ?? []).map((server) => normalizeServer(server)),
+    mcp_servers: (written.mcp_servers ?? []).map((server) =>
+      normalizeServer(server, normalizeRetention(config.retention ?? {})),
+    ),
     response_format: asJson(written.response_format ?? { type: 'text' }) as AgentSpec['response_format'],
     config: {
       iteration_limit: config.iteration_limit ?? DEFAULT_ITERATION_LIMIT,
@@ -39,12 +43,15 @@ export function normalizeSpec(written: WrittenSpec): AgentSpec {
         },
       },
       budgets: normalizeBudgets(config.budgets ?? {}),
+      approvals: normalizeApprovals(config.approvals ?? {}),
+      retention: normalizeRetention(config.retention ?? {}),
+      ask_user_questions: { enabled: config.ask_user_questions?.enabled ?? true },
       other: otherSettings(written),
     },
   };
 }
 
-function normalizeServer(server: WrittenServer): SpecServer {
+function normalizeServer(server: WrittenServer, retention: RetentionSettings): SpecServer {
   const preloadTools = server.preload_tools ?? [];
   return {
     name: server.name,
@@ -53,12 +60,67 @@ function normalizeServer(server: WrittenServer): SpecServer {
     preload: preloadTools.length === 0 && (server.preload ?? false),
     preload_tools: preloadTools,
     require_approval_for_tools: server.require_approval_for_tools ?? DEFAULT_APPROVAL_SELECTORS,
-    tool_settings: asJson(server.tool_settings ?? {}) as { readonly [tool: string]: ToolSettings },
+    tool_settings: Object.fromEntries(
+      Object.entries(server.tool_settings ?? {}).map(([tool, settings]) => [tool, normalizeTool(settings, retention)]),
+    ),
     ...(server.per_result_tokens === undefined ? {} : { per_result_tokens: server.per_result_tokens }),
   };
 }
 
-function normalizeBudgets(budgets: NonNullable<NonNullable<WrittenSpec['config']>['budgets']>): Budgets {
+type WrittenConfig = NonNullable<WrittenSpec['config']>;
+type WrittenTool = NonNullable<WrittenServer['tool_settings']>[string];
+
+function normalizeTool(settings: WrittenTool, defaults: RetentionSettings): ToolSettings {
+  const { per_result_tokens: limit, retention } = settings;
+  return {
+    ...(limit === undefined ? {} : { per_result_tokens: limit }),
+    ...(retention && { retention: normalizeRule(retention, defaults) }),
+  };
+}
+
+function normalizeApprovals(approvals: NonNullable<WrittenConfig['approvals']>): ApprovalSettings {
+  const deadlineMs = milliseconds(approvals.deadline);
+  const remindAfterMs = milliseconds(approvals.remind_after);
+  return {
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...(remindAfterMs === undefined ? {} : { remindAfterMs }),
+    onDeadline: approvals.on_deadline ?? 'expire',
+  };
+}
+
+function normalizeRetention(retention: NonNullable<WrittenConfig['retention']>): RetentionSettings {
+  const own = normalizeRule(retention, { afterTurnMs: DEFAULT_AFTER_TURN_MS, classes: {} });
+  const classes = Object.entries(retention.classes ?? {}).map(([name, rule]) => [
+    name,
+    { ...normalizeRule(rule, { ...own, classes: {} }), class: name },
+  ]);
+  return { ...own, classes: Object.fromEntries(classes) };
+}
+
+/** A rule with what it leaves open taken from its class, else from the defaults. */
+function normalizeRule(
+  rule: {
+    readonly after_turn?: string | undefined;
+    readonly max_age?: string | undefined;
+    readonly class?: string | undefined;
+  },
+  defaults: RetentionSettings,
+): RetentionRule {
+  const named = rule.class === undefined ? undefined : defaults.classes[rule.class];
+  const base = named ?? defaults;
+  const maxAgeMs = milliseconds(rule.max_age) ?? base.maxAgeMs;
+  return {
+    ...(rule.class === undefined ? {} : { class: rule.class }),
+    afterTurnMs: milliseconds(rule.after_turn) ?? base.afterTurnMs,
+    ...(maxAgeMs === undefined ? {} : { maxAgeMs }),
+  };
+}
+
+function milliseconds(duration: string | undefined): number | undefined {
+  return duration === undefined ? undefined : (parseDuration(duration) ?? undefined);
+}
+
+function normalizeBudgets(budgets: NonNullable<WrittenConfig['budgets']>): Budgets {
   const wallTimeMs = budgets.wall_time === undefined ? null : parseDuration(budgets.wall_time);
   return {
     ...(budgets.tokens === undefined ? {} : { tokens: budgets.tokens }),
@@ -76,12 +138,9 @@ function otherSettings(written: WrittenSpec): { readonly [key: string]: JsonValu
   const { network_policy: _left_out, ...sandbox } = config.sandbox ?? {};
   return jsonObject({
     sandbox: config.sandbox && sandbox,
-    ask_user_questions: config.ask_user_questions,
     dynamic_sub_agents: config.dynamic_sub_agents,
     generative_ui: config.generative_ui,
     compaction: config.context_management?.compaction,
-    approvals: config.approvals,
-    retention: config.retention,
     skills: written.skills,
   });
 }

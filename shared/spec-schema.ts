@@ -57,7 +57,7 @@ const retention = z.strictObject({ after_turn: duration.optional(), max_age: pos
 
 const toolSettings = z.strictObject({
   per_result_tokens: wholeNumber(1, MAX_TOKENS).optional(),
-  retention: retention.optional(),
+  retention: z.strictObject({ ...retention.shape, class: someText().optional() }).optional(),
 });
 
 const server = z.strictObject({

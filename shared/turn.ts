@@ -1,5 +1,6 @@
 // A turn's input and result, and what one can ask of it while it runs.
 import type { AgentSpec } from './agent-spec.ts';
+import type { ApprovalGrant, WaitingCall } from './approvals.ts';
 import type { ContinueFrom } from './activities.ts';
 import type { ErrorRecord } from './errors.ts';
 import type { BlobRef } from './file-store.ts';
@@ -44,6 +45,8 @@ export interface AgentTurnResult {
   /** Where another turn may go on; null when nothing was said. */
   readonly head: BlobRef | null;
   readonly steps: number;
+  /** What a person allowed for the rest of the session; absent when nothing. */
+  readonly grants?: readonly ApprovalGrant[];
 }
 
 /** Answer of the Query `longshoreTurnState`. */
@@ -55,4 +58,6 @@ export interface TurnState {
   readonly head: BlobRef | null;
   /** Calls that have no result yet. */
   readonly openCalls: readonly string[];
+  /** What waits for a person; absent when nothing does. */
+  readonly waiting?: readonly WaitingCall[];
 }

@@ -6,6 +6,12 @@ import type { Manifest } from '../../shared/manifest.ts';
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const bytes = z.int().nonnegative();
 
+const rule = z.looseObject({
+  class: z.string().exactOptional(),
+  afterTurnMs: z.number(),
+  maxAgeMs: z.number().exactOptional(),
+});
+
 const manifestSchema = z.looseObject({
   version: z.literal(1),
   turn: z.looseObject({ workflowId: z.string(), session: z.string(), turn: z.int().positive() }),
@@ -17,14 +23,25 @@ const manifestSchema = z.looseObject({
       sha256,
       bytes,
       mediaType: z.string(),
-      state: z.enum(['pinned', 'superseded', 'released', 'deleted']),
+      state: z.enum(['staged', 'pinned', 'superseded', 'released', 'deleted']),
       callKey: z.string(),
       server: z.string(),
       tool: z.string(),
       origin: z.string(),
+      pinnedAt: z.number().exactOptional(),
+      retention: rule.exactOptional(),
+      supersededBy: z.string().exactOptional(),
+      generation: z.int().nonnegative().exactOptional(),
     }),
   ),
   ended: z.string().exactOptional(),
+  endedAt: z.number().exactOptional(),
+  savedAt: z.number().exactOptional(),
+  retention: rule.exactOptional(),
+  refs: z.array(z.looseObject({ sha256, bytes })).exactOptional(),
+  waiting: z
+    .array(z.looseObject({ callKey: z.string(), kind: z.enum(['approval', 'question', 'outcome']), since: z.number() }))
+    .exactOptional(),
 }) satisfies z.ZodType<Manifest>;
 
 /** A manifest from its JSON. Throws an error whose message names each fault and its path, on one line. */

@@ -62,6 +62,9 @@ describe('checkSpec', () => {
           },
         },
         budgets: {},
+        approvals: { onDeadline: 'expire' },
+        retention: { afterTurnMs: 30 * 86_400_000, classes: {} },
+        ask_user_questions: { enabled: true },
         other: {},
       },
     });
@@ -217,13 +220,21 @@ describe('notes', () => {
   test('what is not acted on is carried as it was written, except what holds passwords', () => {
     expect(spec?.config.other).toEqual({
       sandbox: { enabled: true, file_downloads: false },
-      ask_user_questions: { enabled: true },
       dynamic_sub_agents: { enabled: true },
       generative_ui: { enabled: true },
       compaction: FULL_SPEC.config.context_management.compaction,
-      approvals: FULL_SPEC.config.approvals,
-      retention: FULL_SPEC.config.retention,
       skills: FULL_SPEC.skills,
+    });
+  });
+
+  test('deadlines and retention are carried in milliseconds, a class by its name', () => {
+    expect(spec?.config).toMatchObject({
+      approvals: { deadlineMs: 72 * 3_600_000, remindAfterMs: 24 * 3_600_000, onDeadline: 'deny' },
+      retention: {
+        afterTurnMs: 30 * 86_400_000,
+        maxAgeMs: 90 * 86_400_000,
+        classes: { personal: { class: 'personal', afterTurnMs: 86_400_000, maxAgeMs: 30 * 86_400_000 } },
+      },
     });
   });
 

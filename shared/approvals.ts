@@ -1,0 +1,123 @@
+// What waits for a person, and what a person decides: names on the wire, forms, and the digest a decision is bound to.
+// Source: architecture D9.
+import type { BlobRef } from './file-store.ts';
+import type { ToolTag } from './catalog.ts';
+import type { JsonObject } from './json.ts';
+
+/** The Update that decides on one waiting call. */
+export const RESOLVE_APPROVAL_UPDATE = 'longshoreResolveApproval';
+/** The Update that asks for a distrusted result anew. */
+export const RETRY_CALL_UPDATE = 'longshoreRetryCall';
+
+/** What is asked: may this run, a question of the agent, or what became of an approved call whose outcome is unknown. */
+export type WaitingKind = 'approval' | 'question' | 'outcome';
+
+/** What happens at a deadline. @default expire */
+export type OnDeadline = 'expire' | 'deny' | 'approve';
+
+/** Deadlines of approvals as the spec sets them, in milliseconds; absent means without one. */
+export interface ApprovalSettings {
+  readonly deadlineMs?: number;
+  readonly remindAfterMs?: number;
+  readonly onDeadline: OnDeadline;
+}
+
+/** One call that waits for a person. Times are milliseconds since 1970, of the Workflow's clock. */
+export interface WaitingCall {
+  readonly kind: WaitingKind;
+  readonly callKey: string;
+  readonly server: string;
+  readonly tool: string;
+  /** Empty when they are large: then `argumentsRef` has them. */
+  readonly arguments: JsonObject;
+  readonly argumentsRef?: BlobRef;
+  /** Digest of server, tool and canonical arguments: what a decision must name. */
+  readonly digest: string;
+  readonly tags: readonly ToolTag[];
+  /** The selector of the spec that gates the call; absent for questions and outcomes. */
+  readonly selector?: string;
+  readonly since: number;
+  readonly expiresAt: number | null;
+  readonly onDeadline: OnDeadline;
+  /** Set once the reminder was due. */
+  readonly remindedAt?: number;
+  /** Sandbox paths that the arguments name. */
+  readonly files: readonly string[];
+  /** Of a question. */
+  readonly question?: { readonly text: string; readonly options: readonly string[] };
+  /** Of an outcome: what is known of the call, in words. */
+  readonly known?: string;
+}
+
+/** What a person decides. `arguments` replaces the call's own; `forSession` grants the tool for the rest of the session. */
+export type ApprovalDecision =
+  | { readonly type: 'approve'; readonly arguments?: JsonObject; readonly forSession?: boolean }
+  | { readonly type: 'deny' }
+  /** To a question. */
+  | { readonly type: 'answer'; readonly text: string }
+  /** To an unknown outcome: send it again, take it as done, or give it up. */
+  | { readonly type: 'outcome'; readonly choice: 'run-again' | 'done' | 'give-up' };
+
+/** Input of the Update `longshoreResolveApproval`. */
+export interface ResolveApprovalInput {
+  /** As the approval shown said: a decision belongs to one call of one turn. */
+  readonly workflowId: string;
+  readonly callKey: string;
+  readonly digest: string;
+  readonly decision: ApprovalDecision;
+  readonly reason?: string;
+  /** What the caller claims to be; not verified. At most 200 characters. */
+  readonly approver: string;
+}
+
+/** Result of the Update: the decision that stands, the same one for the same decision sent twice. */
+export interface ResolveApprovalResult {
+  readonly callKey: string;
+  readonly decision: ApprovalDecision['type'];
+  readonly decidedAt: number;
+  /** The same decision stood already. */
+  readonly repeated: boolean;
+}
+
+/** A decision as history and record keep it. */
+export interface DecidedCall extends ResolveApprovalResult {
+  readonly approver: string;
+  readonly reason?: string;
+  /** Of a decision with changed arguments: the digest of what the model asked for, and of what ran. */
+  readonly digest: string;
+  readonly changedDigest?: string;
+}
+
+/** "Approve for the rest of the session": one tool of one server. Carried from turn to turn of a session. */
+export interface ApprovalGrant {
+  readonly server: string;
+  readonly tool: string;
+  readonly approver: string;
+  readonly grantedAt: number;
+  readonly expiresAt: number;
+}
+
+/** Input of the Update `longshoreRetryCall`. */
+export interface RetryCallInput {
+  readonly callKey: string;
+  readonly by: string;
+  readonly reason?: string;
+}
+
+/** Result of the Update: accepted; the generation that will be sent. */
+export interface RetryCallResult {
+  readonly callKey: string;
+  readonly generation: number;
+}
+
+/** The opaque id of a waiting call towards people: turn and call key. */
+export function approvalId(workflowId: string, callKey: string): string {
+  return `${workflowId}:${callKey.replaceAll('/', '.')}`;
+}
+
+/** The turn and call key of an id, or null for what is none. */
+export function parseApprovalId(id: string): { readonly workflowId: string; readonly callKey: string } | null {
+  const match = /^(.+):(t\d+\.\d+\.\d+)$/s.exec(id);
+  const [, workflowId, key] = match ?? [];
+  return workflowId === undefined || key === undefined ? null : { workflowId, callKey: key.replaceAll('.', '/') };
+}
