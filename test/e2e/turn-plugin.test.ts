@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readTurn, startTurn, turnInput, watchTurn } from '../../client/turns.ts';
@@ -79,7 +80,8 @@ describe("a user's own Worker", () => {
     const child = await readTurn(world.client, `${workflowId}-agent`, world.store);
     expect(child.steps[0]?.toolCalls[0]).toMatchObject({ placement: 'file', callKey: 't1/0/0' });
     const history = await world.client.workflow.getHandle(workflowId).fetchHistory();
-    await replayTurn(history, { workflowId, workflows: { workflowBundle: workflowsBundle } });
+    // The child's id is made of the Workflow's own, which the history names.
+    await replayTurn(history, { workflows: { workflowBundle: workflowsBundle } });
   });
 
   it('[PLUGIN-3] runs two turns in line at once in one Workflow: they do not collide', async () => {
@@ -183,6 +185,7 @@ describe("a user's own Worker", () => {
       const text = historyText(await handle.fetchHistory());
       expect(text).not.toContain('A secret question.');
       expect(text).not.toContain('/sandbox/tool-results');
+      await expectReplayWithCodec(historyToJSON(await handle.fetchHistory()), workflowId);
       const next = await startTurn(client, {
         workflowId: `${workflowId}-2`,
         spec: specOf(openDesk),
@@ -197,6 +200,31 @@ describe("a user's own Worker", () => {
     }
   });
 });
+
+/** Replays with the codec alone, and sees a tampered decision through it. */
+async function expectReplayWithCodec(json: string, workflowId: string): Promise<void> {
+  const dataConverter = { payloadCodecs: [encryptingCodec] };
+  const workflows = { workflowBundle: await workflowBundle() };
+  await replayTurn(json, { workflows, dataConverter });
+  await expect(replayTurn(json, { workflows })).rejects.toMatchObject({
+    type: 'UsageInvalid',
+    mend: expect.stringContaining('`dataConverter`'),
+  });
+  const history = historyFromJSON(JSON.parse(json));
+  expect(history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId).toBe(workflowId);
+  // The model's second call is given the placement of the first one's result.
+  const inputs = (history.events ?? []).flatMap((event) => {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    return scheduled?.activityType?.name === 'longshoreCallModel' ? [scheduled.input] : [];
+  });
+  const [payload] = await encryptingCodec.decode(inputs[1]?.payloads ?? []);
+  const text = Buffer.from(payload?.data ?? []).toString('utf8');
+  const changed = text.replace('"rule":"per-result"', '"rule":"exempt"');
+  expect(changed).not.toBe(text);
+  const tampered = { metadata: payload?.metadata ?? {}, data: Buffer.from(changed) };
+  if (inputs[1]) inputs[1].payloads = await encryptingCodec.encode([tampered]);
+  await expect(replayTurn(history, { workflows, dataConverter })).rejects.toMatchObject({ type: 'DecisionMismatch' });
+}
 
 describe('two Workers', () => {
   it('[PLUGIN-7] on one store and one Task Queue share turns: each can do any part of one', async () => {
