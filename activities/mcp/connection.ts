@@ -15,7 +15,7 @@ import { z } from 'zod';
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { currentExchange, openExchange, type Exchange } from './exchange.ts';
-import { LostFault, MessageTooLargeFault, NotSentFault, SessionGoneFault } from './faults.ts';
+import { LostFault, MessageTooLargeFault, NotSentFault, RefusedFault, SessionGoneFault } from './faults.ts';
 import type { RpcError } from './messages.ts';
 
 /** The SDK's own clock is not used: its time-out looks like an error that a server sent. */
@@ -23,6 +23,9 @@ const NO_SDK_TIMEOUT_MS = 2_147_483_647;
 
 /** Takes a result as it came: the SDK's schemas refuse what is new or a little wrong, and the result would be lost. */
 const ANY_RESULT = z.record(z.string(), z.unknown());
+
+/** A 400 in these words is about the session; the last ones are the SDK's, of a server that was restarted. */
+const SESSION_GONE = /session|server not initiali[sz]ed/i;
 
 /** What a request asks. */
 export interface RpcRequest {
@@ -185,7 +188,7 @@ function faultOf(error: unknown): Error {
 /** 3xx and 4xx refuse a request unseen; after a 5xx nobody knows. Source: MCP, Streamable HTTP, session management. */
 function httpFault(error: StreamableHTTPError): Error {
   const { code = 0, message } = error;
-  if (code === 404 || (code === 400 && /session/i.test(message))) return new SessionGoneFault(message);
-  if (code >= 300 && code < 500) return new NotSentFault(message);
+  if (code === 404 || (code === 400 && SESSION_GONE.test(message))) return new SessionGoneFault(message);
+  if (code >= 300 && code < 500) return new RefusedFault(message);
   return new LostFault(message);
 }

@@ -11,6 +11,9 @@ export class LostFault extends Error {
   override readonly name = 'LostFault';
 }
 
+/** The server refused this request unseen; the connection serves others as before. */
+export class RefusedFault extends NotSentFault {}
+
 /** The server no longer knows the session: the request was refused unseen, a new session may be asked. */
 export class SessionGoneFault extends NotSentFault {}
 

@@ -9,7 +9,14 @@ import { createBackoff, UnavailableForNow, type RestartPauses } from './backoff.
 import type { Connection, RpcAnswer, RpcRequest } from './connection.ts';
 import { depthWords, isDeeperThan, MOST_LEVELS, withoutDepths } from './depth.ts';
 import { declinedBlock } from './elicitation.ts';
-import { DeadlineFault, LostFault, MessageTooLargeFault, NotSentFault, SessionGoneFault } from './faults.ts';
+import {
+  DeadlineFault,
+  LostFault,
+  MessageTooLargeFault,
+  NotSentFault,
+  RefusedFault,
+  SessionGoneFault,
+} from './faults.ts';
 import { describeTools, listAllTools } from './listing.ts';
 import { IDEMPOTENCY_KEY_META } from './meta.ts';
 import { errorResponse, toToolResponse } from './messages.ts';
@@ -42,14 +49,22 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
   const errorOf = (error: unknown, tool?: string): unknown => catalogued(error, { ...options, ...(tool && { tool }) });
 
   async function request(input: RpcRequest): Promise<RpcAnswer> {
-    const connection = await slot.take(input.signal);
+    try {
+      return await slot.use(input.signal, (connection) => firstAnswer(connection, input));
+    } catch (error) {
+      if (!(error instanceof SessionGoneFault)) throw error;
+    }
+    return slot.use(input.signal, (connection) => answerOf(connection, input));
+  }
+
+  /** A refusal is this request's alone; where no request can get through, the next one goes another way. */
+  async function firstAnswer(connection: Connection, input: RpcRequest): Promise<RpcAnswer> {
     try {
       return await answerOf(connection, input);
     } catch (error) {
-      if (error instanceof NotSentFault) slot.drop(connection);
-      if (!(error instanceof SessionGoneFault)) throw error;
+      if (error instanceof NotSentFault && !(error instanceof RefusedFault)) slot.drop(connection);
+      throw error;
     }
-    return answerOf(await slot.take(input.signal), input);
   }
 
   async function answerOf(connection: Connection, input: RpcRequest): Promise<RpcAnswer> {

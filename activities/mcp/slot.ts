@@ -1,4 +1,5 @@
 // The place of a server's one connection: made when needed, made anew when broken, after the wait that its failures ask for.
+// One that is dropped takes no new requests, and is closed when those under way have ended.
 import { LongshoreError } from '../../shared/errors.ts';
 import type { Backoff } from './backoff.ts';
 import type { Connection } from './connection.ts';
@@ -7,8 +8,11 @@ import type { Connection } from './connection.ts';
 export interface Slot {
   /** The live connection, opened if need be; an abort ends the wait, not the start. Raises what the start raised. */
   take(signal: AbortSignal): Promise<Connection>;
-  /** The connection is of no use any more: the next `take` opens another. */
+  /** Runs one request on it, which keeps it from being closed when it is dropped meanwhile. */
+  use<T>(signal: AbortSignal, request: (connection: Connection) => Promise<T>): Promise<T>;
+  /** The connection is of no use any more: the next request opens another. Once is enough, and later ones do nothing. */
   drop(connection: Connection): void;
+  /** Closes at once, whatever is under way. */
   close(): Promise<void>;
 }
 
@@ -23,10 +27,16 @@ export interface SlotOptions {
 /** Makes the place; nothing is opened before it is needed. */
 export function createSlot({ name, open, backoff }: SlotOptions): Slot {
   let current: Promise<Connection> | undefined;
+  let opened: Connection | undefined;
   let isClosed = false;
+  const usesOf = new Map<Connection, number>();
+  const dropped = new WeakSet<Connection>();
+  const closed = new WeakSet<Connection>();
   const closing = new Set<Promise<void>>();
 
   function closeInBackground(connection: Connection): void {
+    if (closed.has(connection)) return;
+    closed.add(connection);
     const done = connection
       .close()
       .catch(() => {})
@@ -36,7 +46,8 @@ export function createSlot({ name, open, backoff }: SlotOptions): Slot {
 
   async function start(): Promise<Connection> {
     try {
-      return await open();
+      opened = await open();
+      return opened;
     } catch (error) {
       current = undefined;
       // What is missing in the environment starts no process, and waiting does not mend it.
@@ -50,9 +61,8 @@ export function createSlot({ name, open, backoff }: SlotOptions): Slot {
     const connection = await before;
     if (connection?.isOpen === true) return connection;
     if (connection !== undefined && current === before) {
-      current = undefined;
+      drop(connection);
       if (!connection.hasAnswered) backoff.failed(uselessError(name), connection.closedAtMs);
-      closeInBackground(connection);
     }
     if (isClosed) throw closedError(name);
     if (current === undefined) backoff.check();
@@ -60,17 +70,43 @@ export function createSlot({ name, open, backoff }: SlotOptions): Slot {
     return current;
   }
 
+  function drop(connection: Connection): void {
+    if (dropped.has(connection)) return;
+    dropped.add(connection);
+    // Another one may have taken its place already.
+    if (opened === connection) current = undefined;
+    if (!usesOf.has(connection)) closeInBackground(connection);
+  }
+
+  async function use<T>(signal: AbortSignal, request: (connection: Connection) => Promise<T>): Promise<T> {
+    let connection = await orAborted(live(), signal);
+    // Dropped on its way to here: what was given up takes no new requests.
+    while (dropped.has(connection)) connection = await orAborted(live(), signal);
+    usesOf.set(connection, (usesOf.get(connection) ?? 0) + 1);
+    try {
+      return await request(connection);
+    } finally {
+      ended(connection);
+    }
+  }
+
+  function ended(connection: Connection): void {
+    const left = (usesOf.get(connection) ?? 1) - 1;
+    if (left > 0) usesOf.set(connection, left);
+    else usesOf.delete(connection);
+    if (left === 0 && dropped.has(connection)) closeInBackground(connection);
+  }
+
   return {
     take: (signal) => orAborted(live(), signal),
-    drop: (connection) => {
-      current = undefined;
-      closeInBackground(connection);
-    },
+    use,
+    drop,
     close: async () => {
       isClosed = true;
       const connection = await current?.catch(() => undefined);
       current = undefined;
       if (connection !== undefined) closeInBackground(connection);
+      for (const inUse of usesOf.keys()) closeInBackground(inUse);
       await Promise.all(closing);
     },
   };

@@ -26,6 +26,12 @@ export interface HttpTestServer {
   readonly seen: readonly SeenRequest[];
   /** The server no longer knows any session. */
   forgetSessions(status: 404 | 400): void;
+  /** How many calls of `held` wait for their answer. */
+  heldCount(): number;
+  /** Answers them. */
+  release(): void;
+  /** Ends idle connections and takes no new one; calls under way go on. */
+  refuseConnections(): void;
   stop(): Promise<void>;
 }
 
@@ -39,11 +45,12 @@ interface State {
   readonly seen: SeenRequest[];
   readonly sessions: Set<string>;
   gone: number;
+  held: (() => void)[];
 }
 
 /** Starts on a free port; stopped when the test has ended. */
 export async function startHttpServer(): Promise<HttpTestServer> {
-  const state: State = { seen: [], sessions: new Set(), gone: 404 };
+  const state: State = { seen: [], sessions: new Set(), gone: 404, held: [] };
   const server = createServer((request, response) => {
     void handle(request, response, state);
   });
@@ -58,6 +65,14 @@ export async function startHttpServer(): Promise<HttpTestServer> {
     forgetSessions: (status) => {
       state.gone = status;
       state.sessions.clear();
+    },
+    heldCount: () => state.held.length,
+    release: () => {
+      for (const answer of state.held.splice(0)) answer();
+    },
+    refuseConnections: () => {
+      server.close();
+      server.closeIdleConnections();
     },
     stop: () => stop(server),
   };
@@ -97,10 +112,15 @@ async function handle(request: IncomingMessage, response: ServerResponse, state:
   }
   if (method !== 'POST') response.writeHead(405).end();
   else if (rpc.id === undefined) response.writeHead(202).end();
-  else act(rpc, response, String(request.headers['authorization']));
+  else act(rpc, response, { authorization: String(request.headers['authorization']), state });
 }
 
-function act(rpc: Rpc, response: ServerResponse, authorization: string): void {
+interface Scene {
+  readonly authorization: string;
+  readonly state: State;
+}
+
+function act(rpc: Rpc, response: ServerResponse, { authorization, state }: Scene): void {
   const answer = { id: rpc.id, result: { content: [{ type: 'text', text: 'answer' }] } };
   const args = rpc.params?.arguments ?? {};
   const behaviours: Readonly<Record<string, () => void>> = {
@@ -132,6 +152,13 @@ function act(rpc: Rpc, response: ServerResponse, authorization: string): void {
     betrays: () => sendJson(response, { id: rpc.id, error: { code: -32_000, message: `Not you, ${authorization}` } }),
     refuses: () => response.writeHead(403).end(`Not you, ${authorization}`),
     hangs: () => {},
+    held: () => void state.held.push(() => sendJson(response, answer)),
+    heldStream: () => {
+      events(response).write(': hello\n\n');
+      state.held.push(() => response.end(event(answer)));
+    },
+    status: () =>
+      response.writeHead(Number(args['status']), { 'content-type': 'text/plain' }).end(JSON.stringify(args['text'])),
   };
   behaviours[rpc.params?.name ?? '']?.();
 }
