@@ -6,6 +6,7 @@ import { isObject } from './json.ts';
 import { checkMcpConfig } from './mcp-config-schema.ts';
 import { describeValue, type SpecFault } from './spec-fault.ts';
 import { checkForm, numberFrom, someText, textThat } from './spec-form.ts';
+import { storeForm, type StoreSettings } from './store-settings.ts';
 
 /**
  * Makes a model of the AI SDK's provider interface, version 4; called once a model call.
@@ -33,6 +34,8 @@ export interface LongshoreConfig {
   readonly home?: string;
   /** A server to use where Temporal's own environment names none. @default the embedded server */
   readonly temporal?: { readonly address: string; readonly namespace?: string };
+  /** Where files live; `LONGSHORE_STORE` comes before it. @default `store` in the home */
+  readonly store?: StoreSettings;
   /** In the form that MCP clients share; a file beside the spec or `--mcp` comes before it. */
   readonly mcpServers?: { readonly [name: string]: unknown };
   /** Model providers beside `openai`, by the name before the slash in `model.name`. */
@@ -89,6 +92,7 @@ const configForm = z.strictObject({
   taskQueue: someText().optional(),
   home: someText().optional(),
   temporal: z.strictObject({ address: someText('host:port'), namespace: someText().optional() }).optional(),
+  store: storeForm.optional(),
   mcpServers: z.record(z.string(), z.unknown()).optional(),
   providers: z.record(providerName, factory).optional(),
   prices: z.record(modelName, price).optional(),

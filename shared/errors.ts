@@ -66,6 +66,8 @@ export const ERROR_KINDS = {
   StoreFull: { retryable: true, exitCode: 3 },
   StoreUnavailable: { retryable: true, exitCode: 3 },
   StoreConflict: { retryable: true, exitCode: 3 },
+  StoreDenied: { retryable: false, exitCode: 3 },
+  StoreMisconfigured: { retryable: false, exitCode: 2 },
   BlobMissing: { retryable: false, exitCode: 1 },
   BlobCorrupt: { retryable: false, exitCode: 1 },
   TranscriptBroken: { retryable: false, exitCode: 1 },
