@@ -7,6 +7,11 @@ export interface BlobRef {
   readonly bytes: number;
 }
 
+/** A blob as a listing shows it: with the time it was last written, by the store's own clock; milliseconds since 1970. */
+export interface BlobListing extends BlobRef {
+  readonly modifiedMs: number;
+}
+
 /** A half-open range of bytes: `start` inclusive, `end` exclusive; an `end` past the blob's end is cut to it. */
 export interface ByteRange {
   readonly start: number;
@@ -38,7 +43,8 @@ export interface FileStore {
   /**
    * Stores content under its hash. `expected` is checked against what was written (`BlobCorrupt` if it differs); if
    * the blob is there already, nothing is written and a stream is not read. One that was damaged is replaced.
-   * Source: architecture D7.
+   * Whatever relies on, or writes over, a blob that is there goes through `relyOnBlob` (`activities/store/intents.ts`)
+   * first, so that no sweep deletes it meanwhile. Source: architecture D7, D8.
    */
   putBlob(content: Uint8Array | AsyncIterable<Uint8Array>, expected?: BlobRef): Promise<BlobRef>;
   /** The blob's reference if it is there, else null. Does not read the content. */
@@ -49,8 +55,11 @@ export interface FileStore {
   streamBlob(sha256: string, range?: ByteRange): AsyncIterable<Uint8Array>;
   /** Removes a blob; removing what is not there is a success. */
   deleteBlob(sha256: string): Promise<void>;
-  /** Every blob, in no order. */
-  listBlobs(): AsyncIterable<BlobRef>;
+  /**
+   * Every blob, in no order; with `prefix`, two hexadecimal digits, those whose hash begins with it. Shows every blob
+   * that is there from before the listing began until its end.
+   */
+  listBlobs(prefix?: string): AsyncIterable<BlobListing>;
   /** A named object, or null. Keys: see `objectKey`. */
   getObject(key: string): Promise<StoredObject | null>;
   /** Writes a named object whole. Raises `StoreConflict` when the condition does not hold. */

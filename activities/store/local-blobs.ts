@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { BlobRef, FileStore } from '../../shared/file-store.ts';
 import { checkExpected, isSha256, knownBefore } from './blob-checks.ts';
 import { syncFolder } from './folders.ts';
+import { relyOnBlob, type IntentObjects } from './intents.ts';
 import { io } from './io-errors.ts';
 import { localBlobReads } from './local-blob-reads.ts';
 import { blobPath, namesIn, type LocalLayout } from './local-layout.ts';
@@ -16,18 +17,25 @@ export type BlobStore = Pick<
 >;
 
 /** The blobs of a namespace. Errors as `FileStore` has them. */
-export function localBlobs(layout: LocalLayout): BlobStore {
+export function localBlobs(layout: LocalLayout, objects: IntentObjects): BlobStore {
   const { isIntact, ...reads } = localBlobReads(layout);
+  const isThere = async ({ sha256, bytes }: BlobRef): Promise<boolean> =>
+    sizeOf(layout, sha256) === bytes && isIntact(sha256);
+  const mayRelyOn = async (ref: BlobRef): Promise<boolean> => relyOnBlob(objects, ref.sha256, async () => isThere(ref));
   return {
     ...reads,
     async putBlob(content, expected) {
       const known = knownBefore(content, expected);
-      if (known !== undefined && sizeOf(layout, known.sha256) === known.bytes && (await isIntact(known.sha256))) {
+      if (known !== undefined && (await isThere(known)) && (await mayRelyOn(known))) {
         // Another writer's rename may not be on disk yet; what is promised here must be.
         await io(layout.place, () => syncFolder(dirname(blobPath(layout, known.sha256))));
         return { sha256: known.sha256, bytes: known.bytes };
       }
-      return writeBlob(layout, content, (found) => checkExpected(found, expected));
+      return writeBlob(layout, content, async (found) => {
+        checkExpected(found, expected);
+        // Over what is there, damaged or the same: not under the hands of a sweep.
+        if (sizeOf(layout, found.sha256) !== null) await mayRelyOn(found);
+      });
     },
     async statBlob(sha256) {
       const bytes = sizeOf(layout, sha256);
@@ -41,11 +49,11 @@ export function localBlobs(layout: LocalLayout): BlobStore {
         return syncFolder(dirname(path));
       });
     },
-    async *listBlobs() {
-      for (const shard of namesIn(layout, layout.blobs)) {
+    async *listBlobs(prefix) {
+      for (const shard of prefix === undefined ? namesIn(layout, layout.blobs) : [prefix]) {
         for (const sha256 of namesIn(layout, join(layout.blobs, shard))) {
-          const bytes = isSha256(sha256) ? sizeOf(layout, sha256) : null;
-          if (bytes !== null) yield { sha256, bytes };
+          const stat = isSha256(sha256) ? statOf(layout, sha256) : undefined;
+          if (stat !== undefined) yield { sha256, bytes: stat.size, modifiedMs: stat.mtimeMs };
         }
       }
     },
@@ -55,13 +63,13 @@ export function localBlobs(layout: LocalLayout): BlobStore {
 async function writeBlob(
   layout: LocalLayout,
   content: Parameters<FileStore['putBlob']>[0],
-  check: (found: BlobRef) => void,
+  prepare: (found: BlobRef) => Promise<void>,
 ): Promise<BlobRef> {
   await layout.prepare();
   const { path, sha256, bytes } = await layout.writing(() => writeTemp(layout.temps, content));
   const target = blobPath(layout, sha256);
   try {
-    check({ sha256, bytes });
+    await prepare({ sha256, bytes });
     await layout.ensure(dirname(target));
     // Over what may be there: the same content, or a damaged file.
     await layout.writing(() => io(layout.place, () => fs.renameSync(path, target)));
@@ -74,6 +82,10 @@ async function writeBlob(
 }
 
 function sizeOf(layout: LocalLayout, sha256: string): number | null {
+  return statOf(layout, sha256)?.size ?? null;
+}
+
+function statOf(layout: LocalLayout, sha256: string): fs.Stats | undefined {
   const path = blobPath(layout, sha256);
-  return io(layout.place, () => fs.statSync(path, { throwIfNoEntry: false })?.size ?? null);
+  return io(layout.place, () => fs.statSync(path, { throwIfNoEntry: false }));
 }

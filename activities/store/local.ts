@@ -24,9 +24,10 @@ export interface LocalStoreOptions {
 export function createLocalStore(options: LocalStoreOptions): FileStore {
   const folder = resolve(options.folder);
   const layout = localLayout(folder, options.namespace);
+  const objects = localObjects(layout);
   return {
     description: `local folder ${folder}, namespace ${options.namespace}`,
-    ...localBlobs(layout),
-    ...localObjects(layout),
+    ...localBlobs(layout, objects),
+    ...objects,
   };
 }

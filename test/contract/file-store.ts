@@ -3,6 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { markKey, markShard, readIntent, shardOf } from '../../activities/store/intents.ts';
 import { LongshoreError } from '../../shared/errors.ts';
 import { objectKey, type FileStore } from '../../shared/file-store.ts';
 
@@ -78,7 +79,7 @@ export function fileStoreContract(name: string, makeStore: () => Promise<StoreUn
           expect(await store.putBlob(inChunks(content, 70_001), ref)).toEqual(ref);
           expect(Buffer.compare(await again.readBlob(ref.sha256), content)).toBe(0);
           expect(await store.putBlob(content, ref)).toEqual(ref);
-          expect(await collect(store.listBlobs())).toEqual([ref]);
+          expect(await collect(store.listBlobs())).toMatchObject([ref]);
         },
       );
 
@@ -113,7 +114,7 @@ export function fileStoreContract(name: string, makeStore: () => Promise<StoreUn
               expect(await failureOf(store.readBlob(ref.sha256))).toBe('BlobCorrupt');
               expect(await put(to)).toEqual(ref);
               expect(Buffer.compare(await store.readBlob(ref.sha256), content)).toBe(0);
-              expect(await collect(store.listBlobs())).toEqual([ref]);
+              expect(await collect(store.listBlobs())).toMatchObject([ref]);
             }
           }
         },
@@ -191,6 +192,79 @@ export function fileStoreContract(name: string, makeStore: () => Promise<StoreUn
         for (const content of contents) {
           expect(Buffer.compare(await other.readBlob(sha256Of(content)), content)).toBe(0);
         }
+      });
+
+      test('a listing shows when each blob was written, and the part of it that a prefix names', async () => {
+        const before = Date.now();
+        const refs = [];
+        for (let i = 0; i < 40; i += 1) refs.push(await store.putBlob(bytesOf(`listed ${i}`)));
+        const prefix = refs[0]?.sha256.slice(0, 2) ?? '';
+        const listed = await collect(store.listBlobs());
+        expect(listed.map((blob) => blob.sha256).sort()).toEqual(refs.map((ref) => ref.sha256).sort());
+        // The store's clock need not be this machine's.
+        for (const { modifiedMs } of listed) expect(Math.abs(modifiedMs - before)).toBeLessThan(600_000);
+        const part = (await collect(store.listBlobs(prefix))).map((blob) => blob.sha256);
+        expect(part.sort()).toEqual(
+          listed
+            .map((blob) => blob.sha256)
+            .filter((sha) => sha.startsWith(prefix))
+            .sort(),
+        );
+        expect(await collect(store.listBlobs(prefix === 'ff' ? 'fe' : 'ff'))).toEqual(
+          listed.filter((blob) => blob.sha256.startsWith(prefix === 'ff' ? 'fe' : 'ff')),
+        );
+      });
+
+      test.each([
+        ['small, from bytes', 1000, (content: Uint8Array) => content],
+        ['large, from bytes', 2 * MB, (content: Uint8Array) => content],
+        ['from a stream', 2 * MB, (content: Uint8Array) => inChunks(content, 70_001)],
+      ] as const)('content that is there already is relied on only with an intent: %s', async (_, size, source) => {
+        const content = randomBytes(size);
+        const ref = await store.putBlob(source(content));
+        expect(await readIntent(store, ref.sha256)).toBeNull();
+        expect(await store.putBlob(source(content))).toEqual(ref);
+        expect(Math.abs(((await readIntent(store, ref.sha256)) ?? 0) - Date.now())).toBeLessThan(60_000);
+      });
+
+      test.each([
+        ['small, from bytes', 1000, (content: Uint8Array) => content],
+        ['from a stream', 2 * MB, (content: Uint8Array) => inChunks(content, 70_001)],
+      ] as const)(
+        'a writer waits for a sweep that deletes its content, then writes it anew: %s',
+        async (_, size, source) => {
+          const content = randomBytes(size);
+          const ref = await store.putBlob(source(content));
+          const sweeper = await under.reopen();
+          const mark = await markShard(sweeper, shardOf(ref.sha256), 'sweep');
+          expect(await readIntent(sweeper, ref.sha256)).toBeNull();
+          const writing = store.putBlob(source(content));
+          while ((await readIntent(sweeper, ref.sha256)) === null) await new Promise(setImmediate);
+          await sweeper.deleteBlob(ref.sha256);
+          await mark?.release();
+          expect(await writing).toEqual(ref);
+          expect(Buffer.compare(await sweeper.readBlob(ref.sha256), content)).toBe(0);
+        },
+      );
+
+      test('one of many sweeps marks a part of the store, and the mark of one that died is taken over', async () => {
+        const stores = [store, await under.reopen()];
+        const marks = await Promise.all(
+          Array.from({ length: 8 }, async (_, i) => markShard(stores[i % 2] ?? store, 'ab', `sweep ${i}`)),
+        );
+        const won = marks.filter((mark) => mark !== null);
+        expect(won.length).toBe(1);
+        expect(await markShard(store, 'ab', 'another')).toBeNull();
+        const later = {
+          now: () => Date.now() + 10 * 60_000,
+          monotonic: () => performance.now(),
+          sleep: async () => {},
+        };
+        const next = await markShard(store, 'ab', 'another', later);
+        await won[0]?.release(); // by now another's: it stays
+        expect(await store.getObject(markKey('ab'))).not.toBeNull();
+        await next?.release();
+        expect(await store.getObject(markKey('ab'))).toBeNull();
       });
 
       // Counted in turns and not in time, which a busy machine stretches: half a megabyte is hashed in 0.4 ms.

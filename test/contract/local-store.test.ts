@@ -134,7 +134,7 @@ describe('the local file store', () => {
       fs.rmSync(join(folder, 'default'), { recursive: true });
       expect(await failureOf(store.putBlob(Buffer.from('two')))).toBe('StoreUnavailable');
       const ref = await store.putBlob(Buffer.from('two'));
-      expect(await collect(store.listBlobs())).toEqual([ref]);
+      expect(await collect(store.listBlobs())).toMatchObject([ref]);
     });
   });
 
@@ -234,7 +234,7 @@ describe('the local file store', () => {
       expect(namesOfFiles(join(folder, 'default', 'tmp')).length).toBe(1); // it was in the middle
       expect(await collect(store.listBlobs())).toEqual([]);
       const ref = await store.putBlob(Buffer.from('after'));
-      expect(await collect(store.listBlobs())).toEqual([ref]);
+      expect(await collect(store.listBlobs())).toMatchObject([ref]);
     });
 
     test('what a killed writer left is removed after an hour, and what a live one writes never', async () => {
