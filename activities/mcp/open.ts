@@ -16,6 +16,7 @@ import { LineLog } from './line-log.ts';
 import { openLocalServer, type LocalServer } from './local.ts';
 import type { ServerLog } from './server-log.ts';
 import { StdioTransport } from './stdio-transport.ts';
+import { paceStreams } from './stream-pace.ts';
 
 /** What the SDK raises when `initialize` is not answered in time. */
 const REQUEST_TIMEOUT: number = ErrorCode.RequestTimeout;
@@ -87,7 +88,7 @@ export async function openHttp(config: HttpServerConfig, context: OpenContext): 
     maxMessageBytes: config.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
   });
   const transport = new StreamableHTTPClientTransport(url, {
-    fetch: server.fetch,
+    fetch: paceStreams(server.fetch),
     reconnectionOptions: {
       initialReconnectionDelay: 500,
       maxReconnectionDelay: 10_000,

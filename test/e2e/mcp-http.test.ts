@@ -219,6 +219,34 @@ describe('a session', () => {
   });
 });
 
+describe('a stream that ends as soon as it is opened', () => {
+  it.each(['', 'retry: 0\n\n', 'id: 1\nretry: 0\ndata: \n\n'])(
+    'does not have its server asked without end by a Worker that is idle: %j',
+    async (standing) => {
+      const { url, seen } = await startHttpServer({ standing });
+      const { pool } = testPool({ web: http(url) });
+      await call(pool, ['web', 'json']);
+      const opened = (): readonly number[] => seen.filter(({ method }) => method === 'GET').map(({ atMs }) => atMs);
+      await eventually(() => opened().length === 3);
+      const [first = 0, second = 0, third = 0] = opened();
+      expect(second - first).toBeGreaterThan(900);
+      expect(third - second).toBeGreaterThan(1_900);
+      // The one that waits now does not come when the pool is closed.
+      await pool.close();
+      expect(opened()).toHaveLength(3);
+    },
+  );
+
+  it('is not asked for without a pause on behalf of a call either', async () => {
+    const { url, seen } = await startHttpServer();
+    const { pool } = testPool({ web: http(url, { timeoutMs: 1_000 }) });
+    await expect(call(pool, ['web', 'endless'])).rejects.toMatchObject({ type: 'ToolTimeout' });
+    const resumptions = seen.filter(({ headers }) => headers['last-event-id'] === 'endless').length;
+    expect(resumptions).toBeGreaterThan(1);
+    expect(resumptions).toBeLessThan(6);
+  });
+});
+
 describe('a server that goes away in a call', () => {
   it('fails the call as lost, and later ones as unsent', async () => {
     const server = await startHttpServer();

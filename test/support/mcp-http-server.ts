@@ -18,6 +18,8 @@ interface SeenRequest {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
   readonly rpc: string | undefined;
+  /** By `performance.now()`. */
+  readonly atMs: number;
 }
 
 /** The running server. */
@@ -42,15 +44,22 @@ interface Rpc {
 }
 
 interface State {
+  readonly standing: string | undefined;
   readonly seen: SeenRequest[];
   readonly sessions: Set<string>;
   gone: number;
   held: (() => void)[];
 }
 
+/** What a server does beside its tools. */
+interface HttpServerOptions {
+  /** What is sent on the stream for news before it ends; without it there is no such stream. */
+  readonly standing?: string;
+}
+
 /** Starts on a free port; stopped when the test has ended. */
-export async function startHttpServer(): Promise<HttpTestServer> {
-  const state: State = { seen: [], sessions: new Set(), gone: 404, held: [] };
+export async function startHttpServer({ standing }: HttpServerOptions = {}): Promise<HttpTestServer> {
+  const state: State = { standing, seen: [], sessions: new Set(), gone: 404, held: [] };
   const server = createServer((request, response) => {
     void handle(request, response, state);
   });
@@ -90,7 +99,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, state:
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const rpc = (chunks.length === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString())) as Rpc;
   const method = request.method ?? '';
-  state.seen.push({ method, headers: request.headers, rpc: rpc.method });
+  state.seen.push({ method, headers: request.headers, rpc: rpc.method, atMs: performance.now() });
   if (rpc.method === 'initialize') {
     const session = `session-${state.seen.length}`;
     state.sessions.add(session);
@@ -110,7 +119,8 @@ async function handle(request: IncomingMessage, response: ServerResponse, state:
     resume(response, String(request.headers['last-event-id']));
     return;
   }
-  if (method !== 'POST') response.writeHead(405).end();
+  if (method === 'GET' && state.standing !== undefined) events(response).end(state.standing);
+  else if (method !== 'POST') response.writeHead(405).end();
   else if (rpc.id === undefined) response.writeHead(202).end();
   else act(rpc, response, { authorization: String(request.headers['authorization']), state });
 }
@@ -131,6 +141,7 @@ function act(rpc: Rpc, response: ServerResponse, { authorization, state }: Scene
     end: () => events(response).end(': bye\n\n'),
     // The same with an id, so that the stream may be taken up again.
     resumable: () => events(response).end(`id: good-${rpc.id}\ndata: \n\n`),
+    endless: () => events(response).end('id: endless\nretry: 0\ndata: \n\n'),
     gone: () => events(response).end('id: bad\ndata: \n\n'),
     big: () =>
       sendJson(response, {
@@ -164,6 +175,10 @@ function act(rpc: Rpc, response: ServerResponse, { authorization, state }: Scene
 }
 
 function resume(response: ServerResponse, eventId: string): void {
+  if (eventId === 'endless') {
+    events(response).end('id: endless\nretry: 0\ndata: \n\n');
+    return;
+  }
   if (!eventId.startsWith('good-')) {
     response.writeHead(500).end();
     return;
