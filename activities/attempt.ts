@@ -11,6 +11,8 @@ export interface Attempt {
   readonly number: number;
   /** Names this attempt and no other: run, Activity and number. */
   readonly name: string;
+  /** The Workflow's run; a reset and a Workflow's own retry are others. */
+  readonly run: string;
   /** Whether Temporal will not try again after this one. */
   readonly isLast: boolean;
   readonly signal: AbortSignal;
@@ -27,18 +29,21 @@ interface WithRetryAfter {
  * one spares the server a request.
  * Errors of the catalogue become `ApplicationFailure`s with their type, mend and retryability; what is none of them is
  * `Internal` and is not retried. A result too large for Temporal is `SizeLimit`. A cancelled attempt ends in a `CancelledFailure`.
+ * `progress` gives each heartbeat's details, for a next attempt to go on from.
  */
 export async function runAttempt<T>(
   redact: (text: string) => string,
   work: (attempt: Attempt) => Promise<T>,
+  progress?: () => unknown,
 ): Promise<T> {
   const context = Context.current();
   const { attempt: number, retryPolicy, activityId, workflowExecution } = context.info;
-  const name = `${workflowExecution?.runId ?? 'none'}:${activityId}:${number}`;
+  const run = workflowExecution?.runId ?? 'none';
+  const name = `${run}:${activityId}:${number}`;
   const isLast = number >= (retryPolicy?.maximumAttempts ?? Number.POSITIVE_INFINITY);
-  const heartbeat = setInterval(() => context.heartbeat(), HEARTBEAT_INTERVAL_MS);
+  const heartbeat = setInterval(() => context.heartbeat(progress?.()), HEARTBEAT_INTERVAL_MS);
   try {
-    const result = await work({ number, name, isLast, signal: context.cancellationSignal, startedMs: Date.now() });
+    const result = await work({ number, name, run, isLast, signal: context.cancellationSignal, startedMs: Date.now() });
     requireFits(result, context.info.activityType);
     return result;
   } catch (error) {

@@ -1,15 +1,24 @@
 // The Activity `longshoreCallModel`: commits the step before, asks the model, appends both to the transcript.
 import { LRUCache } from 'lru-cache';
 import { runAttempt, type Attempt } from './attempt.ts';
-import { closeManifest, committedMessages, committedTokens, pinFiles, withBlocks } from './commit.ts';
+import { lostFilesNotice } from './check-files.ts';
+import { withBlocks, type SeenRuns } from './commit.ts';
+import { committedMessages, committedTokens, noticeTokens, retriedMessages } from './commit-messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { countTokens } from './measure.ts';
 import { asFinal, final, withOwnCount } from './model/finality.ts';
 import { createMessageResolver, type MessageResolver } from './messages.ts';
 import { proposeCalls, type CatalogIndex } from './proposed-calls.ts';
+import { commitAndCheck, createSeenRuns } from './resume.ts';
 import { systemText } from './system-text.ts';
 import { createTranscriptStore, type Transcript, type TranscriptStore } from './transcript.ts';
-import { decisionsOf, type CallModelInput, type CallModelResult, type TurnFrame } from '../shared/activities.ts';
+import {
+  decisionsOf,
+  type CallModelInput,
+  type CallModelResult,
+  type LostFile,
+  type TurnFrame,
+} from '../shared/activities.ts';
 import { MODEL_IDLE_TIMEOUT_MS } from '../shared/activity-options.ts';
 import type { Catalog } from '../shared/catalog.ts';
 import { digestOf } from '../shared/digest.ts';
@@ -22,9 +31,13 @@ import type { ModelAnswer, RequestMessage } from '../shared/model.ts';
 /** An answer above this goes through history by reference. */
 const INLINE_ANSWER_BYTES = 128 * 1024;
 
+/** More of them are told in the transcript alone: this one stands in history. */
+const RECORDED_LOST_FILES = 100;
+
 /** What both Activities that commit share, made once a Worker. */
 export interface TurnServices {
   readonly transcripts: TranscriptStore;
+  readonly runs: SeenRuns;
   readonly resolver: MessageResolver;
   readonly catalogs: (ref: BlobRef) => Promise<CatalogIndex>;
   /** Tokens of a system text, counted once: it is the same with every request of a turn. */
@@ -37,6 +50,7 @@ export function createTurnServices({ store }: ActivityDependencies): TurnService
   const systemTokens = new LRUCache<string, number>({ max: 64 });
   return {
     transcripts: createTranscriptStore(store),
+    runs: createSeenRuns(),
     resolver: createMessageResolver(store),
     async catalogs(ref) {
       const cached = catalogs.get(ref.sha256);
@@ -71,13 +85,11 @@ export function createCallModel(
   return (given) =>
     runAttempt(dependencies.redact, async (attempt) => {
       const input = await withBlocks(given, dependencies.store);
-      await pinFiles(dependencies.store, input);
-      if (input.frame) await closeManifest(dependencies.store, input.turn, input.head, undefined);
+      const lost = await commitAndCheck(dependencies.store, input, attempt, services.runs);
       const base = await services.transcripts.load(input.head);
       const frame = frameOf(input, base);
       const catalog = await services.catalogs(frame.catalog);
-      const added: readonly TranscriptMessage[] = [...committedMessages(input.commit), ...input.messages];
-      const addedTokens = committedTokens(input.commit) + (await countMessages(input.messages));
+      const { added, addedTokens } = await addedBy(input, lost);
       const system = systemText(frame, catalog.catalog);
       const messages = await services.resolver.resolve([...base.messages, ...added]);
       const request = system === '' ? messages : [{ role: 'system' as const, text: system }, ...messages];
@@ -85,8 +97,23 @@ export function createCallModel(
       const answer = await ask({ request, frame, catalog, sentTokens }, attempt, dependencies);
       const step = { input, base, added, addedTokens };
       const result = await appendAnswer(step, answer, catalog, { dependencies, services });
-      return { ...result, sentTokens, attempts: attempt.number, durationMs: Date.now() - attempt.startedMs };
+      const told = lost.length > 0 && { lostFiles: lost.slice(0, RECORDED_LOST_FILES) };
+      return { ...result, ...told, sentTokens, attempts: attempt.number, durationMs: Date.now() - attempt.startedMs };
     });
+}
+
+/** What the model is told beyond the transcript so far: results first, since the calls before them wait for theirs. */
+async function addedBy(
+  input: CallModelInput,
+  lost: readonly LostFile[],
+): Promise<{ readonly added: readonly TranscriptMessage[]; readonly addedTokens: number }> {
+  const lostNotice = lostFilesNotice(lost);
+  const notices = [...retriedMessages(input.retried), ...(lostNotice ? [lostNotice] : [])];
+  const said = (await noticeTokens(notices, input.retried)) + (await countMessages(input.messages));
+  return {
+    added: [...committedMessages(input.commit), ...notices, ...input.messages],
+    addedTokens: committedTokens(input.commit) + said,
+  };
 }
 
 function frameOf(input: CallModelInput, base: Transcript): TurnFrame {

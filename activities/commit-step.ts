@@ -1,29 +1,32 @@
 // The Activity `longshoreCommitStep`: commits a step when no model call follows: at a turn's end, or before it waits.
 import { runAttempt } from './attempt.ts';
 import { countMessages, type TurnServices } from './call-model.ts';
-import { closeManifest, committedMessages, committedTokens, pinFiles, withBlocks } from './commit.ts';
+import { closeManifest, commitPins, withBlocks } from './commit.ts';
+import { committedMessages, committedTokens, noticeTokens, retriedMessages } from './commit-messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { decisionsOf, type CommitStepInput, type CommitStepResult } from '../shared/activities.ts';
 import { digestOf } from '../shared/digest.ts';
 
-/** Makes the Activity. Running it again writes the same segment under the same hash. */
+/** Makes the Activity. Running it again writes the same segment under the same hash; a pause writes none. */
 export function createCommitStep(
   { store, redact }: ActivityDependencies,
-  { transcripts }: TurnServices,
+  { transcripts, runs }: TurnServices,
 ): (input: CommitStepInput) => Promise<CommitStepResult> {
   return (given) =>
-    runAttempt(redact, async () => {
+    runAttempt(redact, async (attempt) => {
       const input = await withBlocks(given, store);
-      await pinFiles(store, input);
-      const { turn, frame, commit } = input;
-      const messages = [...committedMessages(commit), ...input.messages];
+      const { turn, frame, commit, retried, pause, ended } = input;
+      await commitPins(store, { ...input, ...(pause && { step: pause.step }) }, attempt, runs);
+      const notices = retriedMessages(retried);
+      const messages = [...committedMessages(commit), ...notices, ...input.messages];
       let { head } = input;
-      if (messages.length > 0) {
+      if (messages.length > 0 && !pause) {
         const base = await transcripts.load(input.head);
-        const tokens = committedTokens(commit) + (await countMessages(input.messages));
+        const added = committedTokens(commit) + (await noticeTokens(notices, retried));
+        const tokens = added + (await countMessages(input.messages));
         ({ head } = await transcripts.append(base, { turn, messages, ...(frame && { frame }) }, tokens));
       }
-      await closeManifest(store, turn, head, input.ended);
+      if (ended !== undefined) await closeManifest(store, input, head);
       return { head, ...(commit && { decisionsDigest: digestOf(decisionsOf(commit)) }) };
     });
 }

@@ -1,20 +1,72 @@
-// The commit of a step: pins first, then the transcript. Running it again changes nothing.
+// The commit of a step: pins first, then the transcript. Running it again changes nothing but times. One manifest write
+// carries all that a commit changes: what it pins and supersedes, the head, and what else the turn refers to.
 import { readBlocks } from './compact-facts.ts';
+import { filesOf, type CommittedFiles } from './commit-files.ts';
+import type { Attempt } from './attempt.ts';
+import {
+  endTurn,
+  enterRun,
+  inheritFiles,
+  pinFile,
+  saveHead,
+  settleStaged,
+  stageFile,
+  type ChangeContext,
+} from './store/manifest-changes.ts';
+import { relyOnInherited } from './store/inherited.ts';
 import { loadManifest, updateManifest } from './store/manifest.ts';
-import type { CallModelInput, CommittedResult, StepCommit, TurnIdentity } from '../shared/activities.ts';
-import type { FileFacts } from '../shared/facts.ts';
+import type {
+  CallModelInput,
+  CommittedResult,
+  CommitStepInput,
+  RetriedResult,
+  StepCommit,
+  TurnIdentity,
+} from '../shared/activities.ts';
 import type { BlobRef, FileStore } from '../shared/file-store.ts';
-import type { Manifest, ManifestFile } from '../shared/manifest.ts';
-import type { ToolResultMessage, ToolResultPart, TranscriptMessage } from '../shared/messages.ts';
+import type { Manifest } from '../shared/manifest.ts';
 
 /** What an Activity is to commit before its own work. */
-export type CommitInput = Pick<CallModelInput, 'turn' | 'continueFrom' | 'messages' | 'commit'>;
+export type CommitInput = Pick<
+  CallModelInput,
+  'turn' | 'head' | 'continueFrom' | 'frame' | 'messages' | 'commit' | 'retried' | 'resume' | 'saveHead'
+> &
+  Pick<CommitStepInput, 'pause'> & {
+    /** The step that is next: what later steps left behind belongs to a run that was cut off. Absent where nobody knows. */
+    readonly step?: number;
+  };
+
+/** Which runs this Worker has seen write: a run that is new to a manifest is a reset, or a Workflow's retry. */
+export interface SeenRuns {
+  /** Whether an earlier run of the turn wrote its manifest; null for a run that this Worker has not seen. */
+  isLater(turn: TurnIdentity, run: string): boolean | null;
+  see(turn: TurnIdentity, run: string, isLater: boolean): void;
+}
+
+/** What the manifest became. */
+export interface CommittedPins {
+  /** Null where it was neither read nor written. */
+  readonly manifest: Manifest | null;
+  /** Whether a run came to the turn that had not written here before, and another had. */
+  readonly entered: boolean;
+}
 
 /** The input with the lists of blocks that went by reference. */
-export async function withBlocks<T extends Pick<CommitInput, 'commit'>>(input: T, store: FileStore): Promise<T> {
-  if (!input.commit?.results.some((result) => result.blocksRef)) return input;
-  const results = await Promise.all(input.commit.results.map((result) => resultWithBlocks(result, store)));
-  return { ...input, commit: { ...input.commit, results } };
+export async function withBlocks<T extends Pick<CommitInput, 'commit' | 'retried'>>(
+  input: T,
+  store: FileStore,
+): Promise<T> {
+  const { commit, retried } = input;
+  const results = [...(commit?.results ?? []), ...(retried ?? []).map((one) => one.result)];
+  if (!results.some((result) => result.blocksRef)) return input;
+  const read = (result: CommittedResult): Promise<CommittedResult> => resultWithBlocks(result, store);
+  return {
+    ...input,
+    ...(commit && { commit: { ...commit, results: await Promise.all(commit.results.map(read)) } }),
+    ...(retried && {
+      retried: await Promise.all(retried.map(async (one) => ({ ...one, result: await read(one.result) }))),
+    }),
+  };
 }
 
 async function resultWithBlocks(result: CommittedResult, store: FileStore): Promise<CommittedResult> {
@@ -24,81 +76,83 @@ async function resultWithBlocks(result: CommittedResult, store: FileStore): Prom
   return { ...result, blocks, images: blocks.filter((block) => shown.has(block.block)) };
 }
 
-/** Pins what the step's context will refer to, and what an earlier turn's context refers to. */
-export async function pinFiles(store: FileStore, input: CommitInput): Promise<void> {
-  const inherited = input.continueFrom ? await inheritedFiles(store, input.continueFrom) : [];
-  const added = (input.commit?.results ?? []).flatMap((result) => filesOf(result, input.turn));
-  if (inherited.length === 0 && added.length === 0 && !input.continueFrom) return;
-  await updateManifest(store, input.turn, (current) => ({
-    ...current,
-    ...(input.continueFrom && { continues: input.continueFrom.workflowId }),
-    files: merge(current.files, [...inherited, ...added]),
-  }));
+/**
+ * Pins what the step's context will refer to and what an earlier turn's refers to, supersedes what is made anew, and holds
+ * what a pause names. Writes nothing where nothing of that is to be done.
+ */
+export async function commitPins(
+  store: FileStore,
+  input: CommitInput,
+  { run }: Pick<Attempt, 'run'>,
+  runs: SeenRuns,
+): Promise<CommittedPins> {
+  const { turn, pause, retried = [], continueFrom } = input;
+  const seen = runs.isLater(turn, run);
+  const files = await filesOf(store, input, { mayHaveEarlier: seen !== false || retried.length > 0 });
+  const isNeeded =
+    [files.added, files.staged, retried].some((list) => list.length > 0) ||
+    [input.frame, input.saveHead, input.resume, continueFrom, pause].some(Boolean);
+  if (!isNeeded && (seen !== null || input.step === undefined)) return { manifest: null, entered: false };
+  const before = continueFrom ? await loadManifest(store, continueFrom) : null;
+  if (before) await relyOnInherited(store, before);
+  let entered = false;
+  const manifest = await updateManifest(store, turn, (current) => {
+    const context: ChangeContext = { run, now: Date.now() };
+    entered = current.run !== run && (current.run !== undefined || current.files.length > 0);
+    // Whoever does not know the step leaves it to the next model call to find out that the run is new.
+    const open = input.step === undefined ? current : enterRun(current, input.step, context);
+    return isNeeded || open !== current ? change(open, { input, files, before }, context) : current;
+  });
+  if (input.step !== undefined) runs.see(turn, run, entered || seen === true);
+  return { manifest, entered };
 }
 
-/** Records the head, and the end of a turn. */
+/** Records the head, all that the result refers to, and the end of a turn. */
 export async function closeManifest(
   store: FileStore,
-  turn: TurnIdentity,
+  { turn, ended, refs = [] }: Pick<CommitStepInput, 'turn' | 'ended' | 'refs'>,
   head: BlobRef | null,
-  ended: string | undefined,
 ): Promise<void> {
-  await updateManifest(store, turn, (current): Manifest => ({
+  await updateManifest(store, turn, (current): Manifest => {
+    const now = Date.now();
+    return endTurn(saveHead(current, head, refs, now), ended, now);
+  });
+}
+
+interface Changes {
+  readonly input: CommitInput;
+  readonly files: CommittedFiles;
+  /** The manifest of the turn that this one continues. */
+  readonly before: Manifest | null;
+}
+
+function change(current: Manifest, { input, files, before }: Changes, context: ChangeContext): Manifest {
+  const { continueFrom, frame, pause, commit } = input;
+  let next: Manifest = {
     ...current,
-    head,
-    ...(ended !== undefined && { ended }),
-  }));
+    ...(continueFrom && { continues: continueFrom.workflowId }),
+    ...(frame?.retention && { retention: frame.retention }),
+  };
+  if (before) next = inheritFiles(next, before.files);
+  for (const { file, supersedes } of files.added) next = pinFile(next, file, { ...context, supersedes });
+  next = settleStaged(next, new Set(committedCalls(commit, input.retried)));
+  for (const file of files.staged) next = stageFile(next, file, context);
+  next = saveHead(next, input.head, pause ? pause.refs : refsOf(input), context.now);
+  if (!pause) return next;
+  return { ...next, waiting: pause.waiting.map(({ callKey, kind, since }) => ({ callKey, kind, since })) };
 }
 
-/** The messages that a commit and new user messages add to the transcript, with their tokens as recorded. */
-export function committedMessages(commit: StepCommit | undefined): readonly TranscriptMessage[] {
-  return (commit?.results ?? []).map(resultMessage);
+function committedCalls(commit: StepCommit | undefined, retried: readonly RetriedResult[] = []): readonly string[] {
+  return [...(commit?.results ?? []), ...retried.map((one) => one.result)].map((result) => result.callKey);
 }
 
-/** Tokens that a commit's results cost in context. */
-export function committedTokens(commit: StepCommit | undefined): number {
-  return (commit?.results ?? []).reduce((sum, result) => sum + result.tokens, 0);
-}
-
-function resultMessage(result: CommittedResult): ToolResultMessage {
-  const { callKey, callId, name, outcome, placement, rule } = result;
-  const text: ToolResultPart =
-    'text' in result.context
-      ? { type: 'text', text: result.context.text }
-      : { type: 'text-blob', ref: result.context.blob };
-  const images = result.images.map(({ sha256, bytes, mediaType }) => ({
-    type: 'image-blob' as const,
-    ref: { sha256, bytes },
-    mediaType,
-  }));
-  return { type: 'tool.result', callKey, callId, name, outcome, placement, rule, parts: [text, ...images] };
-}
-
-function filesOf(result: CommittedResult, turn: TurnIdentity): ManifestFile[] {
-  const files: FileFacts[] = [...(result.file ? [result.file] : []), ...result.blocks, ...result.written];
-  return files.map(({ path, sha256, bytes, mediaType }) => ({
-    path,
-    sha256,
-    bytes,
-    mediaType,
-    state: 'pinned',
-    callKey: result.callKey,
-    server: result.server,
-    tool: result.tool,
-    origin: turn.workflowId,
-  }));
-}
-
-async function inheritedFiles(
-  store: FileStore,
-  from: NonNullable<CommitInput['continueFrom']>,
-): Promise<readonly ManifestFile[]> {
-  return (await loadManifest(store, from))?.files ?? [];
-}
-
-/** The last entry for a path wins, in place of the earlier one. */
-function merge(files: readonly ManifestFile[], added: readonly ManifestFile[]): readonly ManifestFile[] {
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  for (const file of added) byPath.set(file.path, file);
-  return [...byPath.values()];
+/** What the segment that is still to be written will name. */
+function refsOf({ commit, retried = [], frame }: CommitInput): readonly BlobRef[] {
+  const results = [...(commit?.results ?? []), ...retried.map((one) => one.result)];
+  const blobs = results.flatMap(({ context, images, blocksRef }) => [
+    ...('blob' in context ? [context.blob] : []),
+    ...images.map(({ sha256, bytes }) => ({ sha256, bytes })),
+    ...(blocksRef ? [blocksRef] : []),
+  ]);
+  return [...(frame ? [frame.catalog] : []), ...blobs];
 }

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { FileStore } from '../shared/file-store.ts';
 import type {
   AssistantMessage,
+  NoticeMessage,
   ToolResultMessage,
   ToolResultPart,
   TranscriptMessage,
@@ -54,6 +55,15 @@ export function createMessageResolver(store: FileStore): MessageResolver {
     return { callId, name, isError: outcome !== 'ok', text: `${label}${texts.join('\n')}`, images };
   }
 
+  /** No form of chat has a role for it; a system message in the middle is refused by many providers. */
+  async function notice(message: NoticeMessage): Promise<RequestMessage> {
+    const texts: string[] = [];
+    const images: { mediaType: string; data: Uint8Array }[] = [];
+    for (const part of message.parts) await addPart(part, texts, images);
+    const files = images.map((image) => ({ type: 'file' as const, ...image }));
+    return { role: 'user', parts: [{ type: 'text', text: texts.join('\n') }, ...files] };
+  }
+
   async function addPart(
     part: ToolResultPart,
     texts: string[],
@@ -81,7 +91,8 @@ export function createMessageResolver(store: FileStore): MessageResolver {
         continue;
       }
       results = null;
-      request.push(message.type === 'user.message' ? userMessage(message) : assistantMessage(message));
+      if (message.type === 'notice') request.push(await notice(message));
+      else request.push(message.type === 'user.message' ? userMessage(message) : assistantMessage(message));
     }
     return request;
   }

@@ -1,6 +1,7 @@
 // What the Workflow asks of Activities: the names on the wire, their inputs and results. Histories outlive code, so
 // names stay and fields are only added.
 import type { AgentSpec, SpecServer } from './agent-spec.ts';
+import type { NotifyInput, NotifyResult } from './approval-events.ts';
 import type { ApprovalGrant, DecidedCall, WaitingCall } from './approvals.ts';
 import type { CatalogFacts, ToolEffect, ToolTag } from './catalog.ts';
 import type { BlockFacts, FileFacts, ModelUsage, ResultFacts } from './facts.ts';
@@ -69,8 +70,10 @@ export interface CommittedResult {
   readonly retention?: RetentionRule;
   /** Of the call that made the result. @default 0 */
   readonly generation?: number;
-  /** Who decided on it, where a person did. */
+  /** Who decided on it, where a person did, or a grant or deadline in their place. */
   readonly decided?: DecidedCall;
+  /** Stands before the result in context: that a person changed the arguments, and what ran. Counted in `tokens`. */
+  readonly note?: string;
 }
 
 /** The commit of a step: its decisions as data. */
@@ -83,6 +86,8 @@ export interface StepCommit {
 export interface ListToolsInput {
   readonly turn: TurnIdentity;
   readonly servers: readonly SpecServer[];
+  /** Whether the agent may ask a person by `ask_user_question`. @default false */
+  readonly askUserQuestions?: boolean;
 }
 
 /** Input of `longshoreCallModel`: the transcript's head and what is new since. */
@@ -99,6 +104,60 @@ export interface CallModelInput {
   readonly commit?: StepCommit;
   /** Set when the manifest was not written for an hour: it gets the head. */
   readonly saveHead?: boolean;
+  /** On the first model call after a wait: what is compared with the manifest before anything else. */
+  readonly resume?: ResumeCheck;
+  /** Results of calls that a person had made anew, to be told after the commit. */
+  readonly retried?: readonly RetriedResult[];
+}
+
+/** A file that history pins, as the manifest must know it. */
+export interface RecordedPin {
+  readonly path: string;
+  readonly sha256: string;
+  readonly bytes: number;
+  /** The call that left it, while it is held for a step that is not committed yet. */
+  readonly staged?: string;
+}
+
+/** What history says that a turn pins, for the comparison with its manifest. Source: architecture D8. */
+export interface ResumeCheck {
+  readonly pins: readonly RecordedPin[];
+  /** Long lists of blocks that went by reference: their files are pinned too. */
+  readonly blockLists: readonly BlobRef[];
+  /** Whether nothing else is pinned, so that more in the manifest is a difference as well. */
+  readonly complete: boolean;
+}
+
+/** Input of `longshoreVerifyFiles`: a part of what is too much for the next model call's input. */
+export interface VerifyFilesInput {
+  readonly turn: TurnIdentity;
+  readonly resume: ResumeCheck;
+}
+
+/** Result of `longshoreVerifyFiles`. */
+export interface VerifyFilesResult {
+  /** How many records agreed. */
+  readonly compared: number;
+}
+
+/** A result that a person distrusted, made anew: placed by the same rule, told once. */
+export interface RetriedResult {
+  readonly result: CommittedResult;
+  /** What the caller claims to be; not verified. */
+  readonly by: string;
+  readonly reason?: string;
+}
+
+/** A file whose bytes the store does not have as the record says. */
+export interface LostFile {
+  readonly path: string;
+  /** As recorded. */
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly problem: 'missing' | 'altered';
+  readonly callKey: string;
+  readonly server: string;
+  readonly tool: string;
 }
 
 /** A tool call as the model asked for it, with what policy needs to know. */
@@ -138,6 +197,8 @@ export interface CallModelResult {
   readonly durationMs: number;
   /** Digest of the decisions in `commit` as they were received; absent without a commit. */
   readonly decisionsDigest?: string;
+  /** Files that were missing or altered when the turn went on, at most 100; the transcript tells of all. */
+  readonly lostFiles?: readonly LostFile[];
 }
 
 /** Input of `longshoreCallTool`. */
@@ -152,6 +213,8 @@ export interface CallToolInput {
   readonly effect: ToolEffect;
   /** Raised by a person's retry. @default 0 */
   readonly generation: number;
+  /** The retry that asked for this generation, so that one after a reset is another: part of journal and idempotency key. */
+  readonly retry?: string;
   readonly perResultTokens: number;
   readonly previewCharacters: number;
   readonly imageTokens: number;
@@ -169,6 +232,10 @@ export interface CommitStepInput {
   readonly ended?: string;
   /** Before the turn waits for a person: what waits, and all that settled siblings left behind, to be held meanwhile. */
   readonly pause?: PauseRecord;
+  /** As in `CallModelInput`. */
+  readonly retried?: readonly RetriedResult[];
+  /** With `ended`: blobs that the turn's result refers to, such as a large answer. */
+  readonly refs?: readonly BlobRef[];
   /** With `ended`, for telemetry: who was asked, and when (milliseconds since 1970). */
   readonly invocation?: { readonly agent: string; readonly model: string; readonly startedMs: number };
 }
@@ -189,6 +256,8 @@ export interface StagedFiles {
   readonly server: string;
   readonly tool: string;
   readonly files: readonly FileFacts[];
+  /** A long list of further files, as JSON in the store; also among the record's `refs`. */
+  readonly blocksRef?: BlobRef;
   readonly retention?: RetentionRule;
 }
 
@@ -198,12 +267,31 @@ export interface CommitStepResult {
   readonly decisionsDigest?: string;
 }
 
+/** Input of `longshoreCheckArguments`: what a person wants a waiting call to run with. */
+export interface CheckArgumentsInput {
+  readonly turn: TurnIdentity;
+  readonly callKey: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly catalog: BlobRef;
+  readonly arguments: JsonObject;
+}
+
+/** Result of `longshoreCheckArguments`: why they do not fit, or what ran will be known by. */
+export type CheckArgumentsResult =
+  | { readonly problem: string }
+  /** Large arguments stand in the store; the Workflow drops its own copy then. */
+  | { readonly argumentsDigest: string; readonly argumentsRef?: BlobRef };
+
 /** The Activities of a turn, by their names on the wire. */
 export interface LongshoreActivities {
   longshoreListTools(input: ListToolsInput): Promise<CatalogFacts>;
   longshoreCallModel(input: CallModelInput): Promise<CallModelResult>;
   longshoreCallTool(input: CallToolInput): Promise<ResultFacts>;
   longshoreCommitStep(input: CommitStepInput): Promise<CommitStepResult>;
+  longshoreVerifyFiles(input: VerifyFilesInput): Promise<VerifyFilesResult>;
+  longshoreCheckArguments(input: CheckArgumentsInput): Promise<CheckArgumentsResult>;
+  longshoreNotify(input: NotifyInput): Promise<NotifyResult>;
 }
 
 /** What the digest of a step's decisions covers: what was decided for which call, and nothing else. */

@@ -32,12 +32,18 @@ export const ERROR_KINDS = {
   TurnTerminated: { retryable: false, exitCode: 1 },
   TurnNotContinuable: { retryable: false, exitCode: 1 },
   FileNotFound: { retryable: false, exitCode: 1 },
+  FileDeleted: { retryable: false, exitCode: 1 },
+  PinsDiffer: { retryable: false, exitCode: 1 },
+  StepNotFound: { retryable: false, exitCode: 1 },
+  CallNotFound: { retryable: false, exitCode: 1 },
+  CallNotRetryable: { retryable: false, exitCode: 1 },
   // decisions of people
   ApprovalNotFound: { retryable: false, exitCode: 1 },
   ApprovalStale: { retryable: false, exitCode: 1 },
   ApprovalConflict: { retryable: false, exitCode: 1 },
   ApprovalExpired: { retryable: false, exitCode: 1 },
   ApprovalInvalid: { retryable: false, exitCode: 1 },
+  HookFailed: { retryable: true, exitCode: 1 },
   // the model
   ModelUnknown: { retryable: false, exitCode: 2 },
   ModelRefused: { retryable: false, exitCode: 1 },

@@ -28,6 +28,8 @@ export interface ManifestFile extends FileFacts {
   readonly supersededBy?: string;
   /** Of the call that made it. @default 0 */
   readonly generation?: number;
+  /** The run that pinned it last: a reset or a Workflow's retry is another run. Absent in older manifests. */
+  readonly run?: string;
 }
 
 /** The manifest as stored under `manifests/<session>/<workflowId>`. */
@@ -37,6 +39,8 @@ export interface Manifest {
   /** The turn this one continues. */
   readonly continues?: string;
   readonly head: BlobRef | null;
+  /** The run that last wrote here. Absent in older manifests. */
+  readonly run?: string;
   readonly files: readonly ManifestFile[];
   /** How the turn ended; absent while it is open. */
   readonly ended?: string;

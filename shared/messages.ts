@@ -61,5 +61,11 @@ export interface ToolResultMessage {
   readonly parts: readonly ToolResultPart[];
 }
 
+/** What Longshore itself has to tell the model: files that are gone, a result that was made anew. Sent as a user's message. */
+export interface NoticeMessage {
+  readonly type: 'notice';
+  readonly parts: readonly ToolResultPart[];
+}
+
 /** Anything in a transcript. */
-export type TranscriptMessage = UserMessage | AssistantMessage | ToolResultMessage;
+export type TranscriptMessage = UserMessage | AssistantMessage | ToolResultMessage | NoticeMessage;

@@ -18,12 +18,14 @@ import { messageOf } from '../shared/errors.ts';
 import type { AskModel } from '../shared/model.ts';
 import { redactValue } from '../shared/redact-value.ts';
 import type { Log, LogEntry } from './log.ts';
+import { watchCheckArguments, watchNotify } from './telemetry/approvals.ts';
 import { watchCallModel } from './telemetry/chat.ts';
 import { watchCommitStep } from './telemetry/commit-step.ts';
 import { watchCallTool } from './telemetry/execute-tool.ts';
 import { createRecorder } from './telemetry/instruments.ts';
 import { watchListTools } from './telemetry/list-tools.ts';
 import { parentContext } from './telemetry/parent-context.ts';
+import { watchVerifyFiles } from './telemetry/verify-files.ts';
 import type { Seen, SpanStart, Told, Watched } from './telemetry/watch.ts';
 
 /** What watches the Activities of a Worker. */
@@ -83,6 +85,9 @@ const WATCHES: { readonly [name in keyof LongshoreActivities]: (input: never) =>
   longshoreCallModel: watchCallModel,
   longshoreCallTool: watchCallTool,
   longshoreCommitStep: watchCommitStep,
+  longshoreVerifyFiles: watchVerifyFiles,
+  longshoreCheckArguments: watchCheckArguments,
+  longshoreNotify: watchNotify,
 };
 
 function watchedOf(activityType: string, input: unknown): Watched | null {

@@ -17,6 +17,7 @@ const manifestSchema = z.looseObject({
   turn: z.looseObject({ workflowId: z.string(), session: z.string(), turn: z.int().positive() }),
   continues: z.string().exactOptional(),
   head: z.looseObject({ sha256, bytes }).nullable(),
+  run: z.string().exactOptional(),
   files: z.array(
     z.looseObject({
       path: z.string(),
@@ -32,6 +33,7 @@ const manifestSchema = z.looseObject({
       retention: rule.exactOptional(),
       supersededBy: z.string().exactOptional(),
       generation: z.int().nonnegative().exactOptional(),
+      run: z.string().exactOptional(),
     }),
   ),
   ended: z.string().exactOptional(),

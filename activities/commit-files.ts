@@ -1,0 +1,89 @@
+// The files that a commit or a pause brings: those of its results, and those that a result made anew needs so that the path
+// of the older one has something to answer with.
+import { readBlocks } from './compact-facts.ts';
+import type { CommitInput } from './commit.ts';
+import { answeringFile, blockOf, type NewFile } from './store/manifest-changes.ts';
+import { loadManifest } from './store/manifest.ts';
+import type { CommittedResult, StagedFiles, TurnIdentity } from '../shared/activities.ts';
+import { resultPath } from '../shared/call-key.ts';
+import type { FileFacts } from '../shared/facts.ts';
+import type { FileStore } from '../shared/file-store.ts';
+import type { Manifest } from '../shared/manifest.ts';
+
+/** Files to pin, in order, and files to hold. */
+export interface CommittedFiles {
+  readonly added: readonly { readonly file: NewFile; readonly supersedes: boolean }[];
+  readonly staged: readonly NewFile[];
+}
+
+/**
+ * The files of an input whose lists of blocks are filled in. `mayHaveEarlier`: whether a call of it may have left files before,
+ * which is looked up then. Raises the store's errors.
+ */
+export async function filesOf(
+  store: FileStore,
+  { turn, commit, retried = [], pause }: CommitInput,
+  { mayHaveEarlier }: { readonly mayHaveEarlier: boolean },
+): Promise<CommittedFiles> {
+  const results = [...(commit?.results ?? []), ...retried.map((one) => one.result)];
+  const earlier = mayHaveEarlier && results.length > 0 ? await loadManifest(store, turn) : null;
+  const added = await Promise.all(results.map((result) => filesOfResult(store, result, { turn, earlier })));
+  const staged = await Promise.all((pause?.staged ?? []).map((one) => filesOfStaged(store, one, turn)));
+  return { added: added.flat(), staged: staged.flat() };
+}
+
+async function filesOfResult(
+  store: FileStore,
+  result: CommittedResult,
+  { turn, earlier }: { readonly turn: TurnIdentity; readonly earlier: Manifest | null },
+): Promise<CommittedFiles['added']> {
+  const payload = result.file ?? (earlier && (await inlineAsFile(store, result, { turn, earlier })));
+  const files: FileFacts[] = [...(payload ? [payload] : []), ...result.blocks, ...result.written];
+  return files.map((file) => ({ file: newFile(file, result, turn), supersedes: result.outcome === 'ok' }));
+}
+
+/** What stands inline has no path; where the same call left a file before, its path is to answer with what is newer. */
+async function inlineAsFile(
+  store: FileStore,
+  { callKey, tool, outcome, context }: CommittedResult,
+  { turn, earlier }: { readonly turn: TurnIdentity; readonly earlier: Manifest },
+): Promise<FileFacts | null> {
+  if (outcome !== 'ok') return null;
+  const before = earlier.files.find(
+    (file) =>
+      file.origin === turn.workflowId &&
+      file.callKey === callKey &&
+      file.state !== 'staged' &&
+      blockOf(file.path) === 0,
+  );
+  if (!before) return null;
+  const ref = 'blob' in context ? context.blob : await store.putBlob(Buffer.from(context.text));
+  if (answeringFile(earlier, before)?.sha256 === ref.sha256) return null;
+  const path = resultPath({ callKey, tool, sha256: ref.sha256, extension: 'txt' });
+  return { path, sha256: ref.sha256, bytes: ref.bytes, mediaType: 'text/plain' };
+}
+
+async function filesOfStaged(store: FileStore, staged: StagedFiles, turn: TurnIdentity): Promise<readonly NewFile[]> {
+  const blocks = staged.blocksRef ? await readBlocks(staged.blocksRef, store) : [];
+  return [...staged.files, ...blocks].map((file) => newFile(file, staged, turn));
+}
+
+function newFile(
+  { path, sha256, bytes, mediaType }: FileFacts,
+  call: Pick<CommittedResult, 'callKey' | 'server' | 'tool' | 'retention' | 'generation'>,
+  turn: TurnIdentity,
+): NewFile {
+  const { callKey, server, tool, retention, generation } = call;
+  return {
+    path,
+    sha256,
+    bytes,
+    mediaType,
+    callKey,
+    server,
+    tool,
+    origin: turn.workflowId,
+    ...(retention && { retention }),
+    ...(generation !== undefined && generation > 0 && { generation }),
+  };
+}
