@@ -1,9 +1,19 @@
 // What the Activities work with, made once a Worker.
 import type { LocalServer } from './mcp/local.ts';
 import type { McpPool } from './mcp/pool.ts';
+import type { TemporalView } from './retention/temporal-view.ts';
+import type { LongshoreHooks } from '../shared/hooks.ts';
 import type { LongshoreConfig } from '../shared/config.ts';
 import type { FileStore } from '../shared/file-store.ts';
 import type { AskModel } from '../shared/model.ts';
+
+/** What a sweep goes by. */
+export interface RetentionDependencies {
+  /** Milliseconds since 1970. @default the earlier one of the Worker's and Temporal's clocks */
+  readonly now?: () => number;
+  /** @default the view of the Worker's own Client */
+  readonly temporal?: () => TemporalView;
+}
 
 /** Everything an Activity may touch. */
 export interface ActivityDependencies {
@@ -14,6 +24,9 @@ export interface ActivityDependencies {
   readonly modelIdleTimeoutMs?: number;
   readonly prices: NonNullable<LongshoreConfig['prices']>;
   readonly localServers: readonly LocalServer[];
+  /** Of the sweep, for tests and benchmarks. */
+  readonly retention?: RetentionDependencies;
+  readonly hooks?: LongshoreHooks;
   /** Replaces configured secrets in texts that leave the Worker. */
   readonly redact: (text: string) => string;
   /** The same for payloads; the bytes themselves when nothing matches. */

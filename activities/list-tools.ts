@@ -5,6 +5,7 @@ import { countTokens } from './measure.ts';
 import { sandboxListing } from './sandbox/server.ts';
 import type { SpecServer } from '../shared/agent-spec.ts';
 import type { ListToolsInput } from '../shared/activities.ts';
+import { ASK_USER_QUESTION_TOOL } from '../shared/ask-user.ts';
 import type { Catalog, CatalogFacts, CatalogServer, CatalogTool } from '../shared/catalog.ts';
 import { digestOf } from '../shared/digest.ts';
 import { LongshoreError } from '../shared/errors.ts';
@@ -13,7 +14,7 @@ import { canonicalJson, isObject, type JsonValue } from '../shared/json.ts';
 import { DEFAULT_TOOL_TIMEOUT_MS } from '../shared/mcp-config.ts';
 import { effectOf, isEnabled, tagsOf, unknownSelectorNames } from '../shared/policy.ts';
 import { redactValue } from '../shared/redact-value.ts';
-import { SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
+import { LONGSHORE_SERVER, SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
 import type { ToolDefinition, ToolListing } from '../shared/tool-server.ts';
 
 /** How long one server may take to start and list. */
@@ -29,7 +30,8 @@ const PROBLEMS_TOLD = 20;
 type Selected = Omit<CatalogTool, 'exposedName'>;
 
 interface Offer {
-  readonly server: CatalogServer;
+  /** Absent for what the Workflow itself does: there is no server to ask. */
+  readonly server?: CatalogServer;
   readonly tools: readonly Selected[];
 }
 
@@ -39,6 +41,7 @@ export function createListTools(dependencies: ActivityDependencies): (input: Lis
     runAttempt(dependencies.redact, async (attempt) => {
       const offers = await Promise.all([
         sandboxOffer(),
+        ...(input.askUserQuestions ? [questionOffer()] : []),
         ...input.servers.map((server) => {
           dependencies.pool.toolChanges.listing(input.turn.workflowId, server.name);
           return offerOf(server, dependencies, attempt.signal);
@@ -54,11 +57,12 @@ function catalogOf(offers: readonly Offer[]): Catalog {
   const tools = selected
     .map((tool, index) => withName(tool, names[index] ?? tool.tool))
     .sort((a, b) => (a.exposedName < b.exposedName ? -1 : 1));
-  return { version: 1, servers: offers.map((offer) => offer.server), tools };
+  return { version: 1, servers: offers.flatMap((offer) => offer.server ?? []), tools };
 }
 
 /** A name that cannot be exposed as it is stands in the description: a model is told it by people, and by other tools. */
 function withName(tool: Selected, exposedName: string): CatalogTool {
+  if (tool.server === LONGSHORE_SERVER) return { ...tool, exposedName: tool.tool };
   if (exposedName.endsWith(`__${tool.tool}`)) return { ...tool, exposedName };
   const name = cut(tool.tool.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' '), NAME_CHARACTERS);
   return { ...tool, exposedName, description: `Tool "${name}" of server "${tool.server}". ${tool.description}`.trim() };
@@ -86,6 +90,10 @@ async function sandboxOffer(): Promise<Offer> {
   const tools = listing.tools.map((tool) => select(SANDBOX_SERVER, tool, false));
   const server = { name: SANDBOX_SERVER, toolCount: tools.length, timeoutMs: DEFAULT_TOOL_TIMEOUT_MS, problems: [] };
   return { server, tools };
+}
+
+function questionOffer(): Offer {
+  return { tools: [select(LONGSHORE_SERVER, ASK_USER_QUESTION_TOOL, false)] };
 }
 
 /** A server that cannot be asked is told to the model; a configuration that cannot work ends the turn. */

@@ -20,7 +20,15 @@ export interface ApprovalSettings {
   readonly deadlineMs?: number;
   readonly remindAfterMs?: number;
   readonly onDeadline: OnDeadline;
+  /** How long "for the rest of the session" holds at most. @default DEFAULT_GRANT_FOR_MS */
+  readonly grantForMs?: number;
 }
+
+/** @default of `config.approvals.grant_for`, 24 hours: as long as a person may still know what they allowed. */
+export const DEFAULT_GRANT_FOR_MS = 86_400_000;
+
+/** What a decision may carry: characters of who decides, of a reason and of an answer; bytes of changed arguments. */
+export const DECISION_LIMITS = { approver: 200, reason: 4_000, answer: 10_000, argumentBytes: 1_000_000 } as const;
 
 /** One call that waits for a person. Times are milliseconds since 1970, of the Workflow's clock. */
 export interface WaitingCall {
@@ -31,7 +39,10 @@ export interface WaitingCall {
   /** Empty when they are large: then `argumentsRef` has them. */
   readonly arguments: JsonObject;
   readonly argumentsRef?: BlobRef;
-  /** Digest of server, tool and canonical arguments: what a decision must name. */
+  /**
+   * What a decision must name: the digest of server, tool and canonical arguments. That of an outcome covers the generation
+   * too, so that "run again" sent twice runs once.
+   */
   readonly digest: string;
   readonly tags: readonly ToolTag[];
   /** The selector of the spec that gates the call; absent for questions and outcomes. */
@@ -86,6 +97,8 @@ export interface DecidedCall extends ResolveApprovalResult {
   /** Of a decision with changed arguments: the digest of what the model asked for, and of what ran. */
   readonly digest: string;
   readonly changedDigest?: string;
+  /** On an unknown outcome: what the person chose. */
+  readonly choice?: 'run-again' | 'done' | 'give-up';
 }
 
 /** "Approve for the rest of the session": one tool of one server. Carried from turn to turn of a session. */
@@ -108,6 +121,15 @@ export interface RetryCallInput {
 export interface RetryCallResult {
   readonly callKey: string;
   readonly generation: number;
+}
+
+/**
+ * The executions that may hold a turn: the one of its own id, else the Workflow that runs it in line as `<workflow id>~<name>`.
+ * Ask for them in this order.
+ */
+export function executionsOfTurn(turnId: string): readonly string[] {
+  const cut = turnId.lastIndexOf('~');
+  return cut > 0 ? [turnId, turnId.slice(0, cut)] : [turnId];
 }
 
 /** The opaque id of a waiting call towards people: turn and call key. */

@@ -2,8 +2,10 @@
 // default, so that the file may be missing.
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { z } from 'zod';
+import type { ApprovalHook, LongshoreHooks } from './hooks.ts';
 import { isObject } from './json.ts';
 import { checkMcpConfig } from './mcp-config-schema.ts';
+import { BUILT_IN_SERVERS } from './sandbox-tools.ts';
 import { describeValue, type SpecFault } from './spec-fault.ts';
 import { checkForm, numberFrom, someText, textThat } from './spec-form.ts';
 import { storeForm, type StoreSettings } from './store-settings.ts';
@@ -44,6 +46,8 @@ export interface LongshoreConfig {
   readonly prices?: { readonly [model: string]: ModelPrice };
   /** Tools in this process; made with `defineLocalServer`. */
   readonly localServers?: readonly unknown[];
+  /** What the project is told while its turns run. */
+  readonly hooks?: LongshoreHooks;
   /** Of the embedded server. */
   readonly server?: {
     /** Added to the command line of `temporal server start-dev`. */
@@ -61,6 +65,10 @@ export type ConfigCheck = { readonly config: LongshoreConfig } | { readonly faul
 
 const factory = z.custom<ProviderFactory>((value) => typeof value === 'function', {
   error: 'a function that makes a model',
+});
+
+const approvalHook = z.custom<ApprovalHook>((value) => typeof value === 'function', {
+  error: 'a function that is told of approvals',
 });
 
 const providerName = textThat(
@@ -97,6 +105,7 @@ const configForm = z.strictObject({
   providers: z.record(providerName, factory).optional(),
   prices: z.record(modelName, price).optional(),
   localServers: z.array(localServer).optional(),
+  hooks: z.strictObject({ onApproval: approvalHook.optional() }).optional(),
   server: z.strictObject({ extraArgs: z.array(z.string()).optional() }).optional(),
 });
 
@@ -120,7 +129,7 @@ function nameFaults(value: unknown): readonly SpecFault[] {
   if (!isObject(value) || !Array.isArray(value['localServers'])) return [];
   const configured = isObject(value['mcpServers']) ? Object.keys(value['mcpServers']) : [];
   const names = value['localServers'].map((server: unknown) => (isObject(server) ? server['name'] : undefined));
-  const taken = ['sandbox', ...configured];
+  const taken = [...BUILT_IN_SERVERS, ...configured];
   return names.flatMap((name, index) => {
     if (typeof name !== 'string') return [];
     const isFree = !taken.includes(name) && names.indexOf(name) === index;

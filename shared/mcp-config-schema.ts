@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { isObject } from './json.ts';
 import type { McpConfig, McpServerConfig } from './mcp-config.ts';
-import { SANDBOX_SERVER } from './sandbox-tools.ts';
+import { BUILT_IN_SERVERS } from './sandbox-tools.ts';
 import { formatPath, type SpecFault, type SpecNote } from './spec-fault.ts';
 import { checkForm, someText, textThat, wholeNumber } from './spec-form.ts';
 
@@ -125,8 +125,8 @@ function nameFault(name: string, at: readonly string[]): SpecFault | null {
   const path = formatPath(at);
   if (name.trim() === '')
     return { path, message: 'a server has a blank name', mend: 'Give it the name that specs use.' };
-  if (name !== SANDBOX_SERVER) return null;
-  return { path, message: '`sandbox` is the name of the built-in server', mend: 'Give the server another name.' };
+  if (!BUILT_IN_SERVERS.includes(name)) return null;
+  return { path, message: `\`${name}\` is the name of a built-in server`, mend: 'Give the server another name.' };
 }
 
 function typeFault(value: unknown, at: readonly string[]): SpecFault | null {

@@ -2,7 +2,7 @@
 // tool's tags, so that a replay decides the same.
 import type { SpecServer } from './agent-spec.ts';
 import type { ToolEffect, ToolTag } from './catalog.ts';
-import { SANDBOX_SERVER } from './sandbox-tools.ts';
+import { BUILT_IN_SERVERS } from './sandbox-tools.ts';
 
 /** The hints of MCP's annotations that decide; `ToolAnnotations` has them. */
 export interface ToolHints {
@@ -49,8 +49,8 @@ export interface Gate {
 }
 
 /**
- * Judges one call. The built-in server `sandbox` is never gated: it touches the agent's own files only. A server that the
- * spec does not name is gated whole, by `@all`.
+ * Judges one call. The built-in servers are never gated: `sandbox` touches the agent's own files only, `longshore` only asks.
+ * A server that the spec does not name is gated whole, by `@all`.
  */
 export function needsApproval(
   server: SpecServer | undefined,
@@ -58,7 +58,7 @@ export function needsApproval(
   tool: string,
   tags: readonly ToolTag[],
 ): Gate {
-  if (serverName === SANDBOX_SERVER) return { gated: false };
+  if (BUILT_IN_SERVERS.includes(serverName)) return { gated: false };
   if (!server) return { gated: true, selector: '@all' };
   const selector = selectorFor(server.require_approval_for_tools, tool, tags);
   return selector === undefined ? { gated: false } : { gated: true, selector };

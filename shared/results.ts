@@ -1,5 +1,6 @@
 // Results that need no Activity: calls that were never made, and calls whose Activity ended without an answer.
 import type { CommittedResult, ProposedCall } from './activities.ts';
+import type { DecidedCall } from './approvals.ts';
 import type { ResultFacts } from './facts.ts';
 import type { ToolOutcome } from './messages.ts';
 import { INLINE_BYTES, type PlacementDecision, type PlacementFacts } from './placement.ts';
@@ -15,6 +16,17 @@ export interface SpokenResult {
 export interface SettledCall {
   readonly call: ProposedCall;
   readonly result: { readonly facts: ResultFacts } | { readonly spoken: SpokenResult };
+  /** Who decided on it. */
+  readonly decided?: DecidedCall;
+  /** Of the call that made the result. @default 0 */
+  readonly generation?: number;
+  /** Stands before the result in context. */
+  readonly note?: string;
+}
+
+/** How a call ended. */
+export function outcomeOf({ result }: SettledCall): ToolOutcome {
+  return 'spoken' in result ? result.spoken.outcome : result.facts.outcome;
 }
 
 /** Words as a result; at most one token a character is assumed for every two. */
@@ -27,17 +39,18 @@ export function placementFactsOf(
   settled: SettledCall,
   options: { readonly enabled: boolean; readonly perResult: number },
 ): PlacementFacts {
+  const noteTokens = tokensOfNote(settled);
   if ('spoken' in settled.result) {
-    const { tokens } = settled.result.spoken;
+    const tokens = settled.result.spoken.tokens + noteTokens;
     return { tokens, pointerTokens: tokens, exempt: true };
   }
   const { facts } = settled.result;
   const oversize = facts.file !== undefined && facts.bytes > INLINE_BYTES;
   const exempt = facts.exempt === true || (!options.enabled && !oversize);
-  const tokens = facts.excerptTokens ?? facts.tokens;
+  const tokens = (facts.excerptTokens ?? facts.tokens) + noteTokens;
   return {
     tokens,
-    pointerTokens: facts.file === undefined ? tokens : facts.pointerTokens,
+    pointerTokens: facts.file === undefined ? tokens : facts.pointerTokens + noteTokens,
     perResult: options.perResult,
     ...(oversize && { oversize }),
     ...(exempt && { exempt }),
@@ -46,7 +59,8 @@ export function placementFactsOf(
 
 /** The result as the step commits it. */
 export function commitResult(settled: SettledCall, decision: PlacementDecision): CommittedResult {
-  const { call, result } = settled;
+  const { call, result, decided, generation, note } = settled;
+  const noteTokens = tokensOfNote(settled);
   const base = {
     callKey: call.callKey,
     callId: call.callId,
@@ -54,9 +68,13 @@ export function commitResult(settled: SettledCall, decision: PlacementDecision):
     server: call.server,
     tool: call.tool,
     ...decision,
+    ...(decided && { decided }),
+    ...(generation !== undefined && generation > 0 && { generation }),
+    ...(note !== undefined && { note }),
   };
   if ('spoken' in result) {
-    const { outcome, text, tokens } = result.spoken;
+    const { outcome, text } = result.spoken;
+    const tokens = result.spoken.tokens + noteTokens;
     return { ...base, outcome, context: { text }, tokens, images: [], blocks: [], written: [] };
   }
   const { facts } = result;
@@ -64,9 +82,16 @@ export function commitResult(settled: SettledCall, decision: PlacementDecision):
   const common = { ...base, outcome, blocks, ...(blocksRef && { blocksRef }), written };
   if (decision.placement === 'file' && facts.file) {
     const { file, pointer = file.path, pointerTokens, tokens: inlineTokens } = facts;
-    return { ...common, context: { text: pointer }, tokens: pointerTokens, inlineTokens, images: [], file };
+    const tokens = pointerTokens + noteTokens;
+    return { ...common, context: { text: pointer }, tokens, inlineTokens, images: [], file };
   }
-  return { ...common, context: inlineContext(facts), tokens: facts.excerptTokens ?? facts.tokens, ...imagesOf(facts) };
+  const tokens = (facts.excerptTokens ?? facts.tokens) + noteTokens;
+  return { ...common, context: inlineContext(facts), tokens, ...imagesOf(facts) };
+}
+
+/** Estimated from above, like words. */
+function tokensOfNote({ note }: SettledCall): number {
+  return note === undefined ? 0 : spoken('ok', note).tokens;
 }
 
 function inlineContext(facts: ResultFacts): CommittedResult['context'] {

@@ -81,10 +81,12 @@ function normalizeTool(settings: WrittenTool, defaults: RetentionSettings): Tool
 function normalizeApprovals(approvals: NonNullable<WrittenConfig['approvals']>): ApprovalSettings {
   const deadlineMs = milliseconds(approvals.deadline);
   const remindAfterMs = milliseconds(approvals.remind_after);
+  const grantForMs = milliseconds(approvals.grant_for);
   return {
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
     ...(remindAfterMs === undefined ? {} : { remindAfterMs }),
     onDeadline: approvals.on_deadline ?? 'expire',
+    ...(grantForMs === undefined ? {} : { grantForMs }),
   };
 }
 

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { DURATION_FORM, parseDuration } from './duration.ts';
 import type { JsonValue } from './json.ts';
-import { SANDBOX_SERVER } from './sandbox-tools.ts';
+import { BUILT_IN_SERVERS } from './sandbox-tools.ts';
 import { numberFrom, someText, textThat, wholeNumber } from './spec-form.ts';
 import { nearest } from './spec-nearest.ts';
 import { userMessageSchema } from './user-message-schema.ts';
@@ -61,9 +61,9 @@ const toolSettings = z.strictObject({
 });
 
 const server = z.strictObject({
-  name: someText().refine((name) => name !== SANDBOX_SERVER, {
-    error: 'a name other than that of the built-in server',
-    params: { mend: 'Remove the entry: `sandbox` is always there. Or give your own server another name.' },
+  name: someText().refine((name) => !BUILT_IN_SERVERS.includes(name), {
+    error: 'a name other than those of the built-in servers',
+    params: { mend: 'Remove the entry: `sandbox` and `longshore` are built in. Or give your own server another name.' },
   }),
   enable_tools: selectors(TOOL_SELECTORS),
   disable_tools: selectors(TOOL_SELECTORS),
@@ -120,6 +120,7 @@ const config = z.strictObject({
       deadline: positiveDuration.optional(),
       remind_after: positiveDuration.optional(),
       on_deadline: z.enum(['expire', 'deny', 'approve']).optional(),
+      grant_for: positiveDuration.optional(),
     })
     .optional(),
   retention: z.strictObject({ ...retention.shape, classes: z.record(someText(), retention).optional() }).optional(),

@@ -24,6 +24,8 @@ export interface AgentTurnInput {
   readonly continueFrom?: ContinueFrom;
   /** Whether the Search Attributes of Longshore are registered. @default false */
   readonly searchAttributes?: boolean;
+  /** Whether `LongshoreRemindedAt` is registered too. @default false */
+  readonly reminderAttribute?: boolean;
 }
 
 /** How a turn ends. */

@@ -59,6 +59,7 @@ export async function startWorker(options: StartWorkerOptions): Promise<RunningW
     localServers: (config.localServers ?? []) as readonly LocalServer[],
     ...(config.providers && { providers: config.providers }),
     ...(config.prices && { prices: config.prices }),
+    ...(config.hooks && { hooks: config.hooks }),
     ...(configFolder !== undefined && { configFolder }),
   });
   const [worker] = await Promise.all([createWorker(options, plugin), warmUpMeasure()]);

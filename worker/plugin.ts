@@ -8,6 +8,7 @@ import { createAskModel } from '../activities/model/ask.ts';
 import { warmUpMeasure } from '../activities/measure.ts';
 import { closeSandbox } from '../activities/sandbox/server.ts';
 import { createLocalStore } from '../activities/store/local.ts';
+import type { LongshoreHooks } from '../shared/hooks.ts';
 import type { LongshoreConfig } from '../shared/config.ts';
 import { LongshoreError } from '../shared/errors.ts';
 import type { FileStore } from '../shared/file-store.ts';
@@ -29,6 +30,8 @@ export interface LongshorePluginOptions {
   readonly providers?: LongshoreConfig['providers'];
   /** Prices for cost budgets, by `provider/model`. */
   readonly prices?: LongshoreConfig['prices'];
+  /** What the project is told while its turns run. */
+  readonly hooks?: LongshoreHooks;
   /** A model that sends no byte for this long is given up and asked again. Milliseconds. @default 600000 */
   readonly modelIdleTimeoutMs?: number;
   /** Where `${NAME}` and keys come from. @default process.env */
@@ -79,6 +82,7 @@ export class LongshorePlugin extends SimplePlugin {
       prices: options.prices ?? {},
       ...(options.modelIdleTimeoutMs !== undefined && { modelIdleTimeoutMs: options.modelIdleTimeoutMs }),
       localServers,
+      ...(options.hooks && { hooks: options.hooks }),
       redact: redactText,
       redactBytes: (bytes) => redactBytes(bytes, secrets()),
     });

@@ -9,10 +9,13 @@ import type {
   CallModelInput,
   CallModelResult,
   CallToolInput,
+  CheckArgumentsInput,
+  CheckArgumentsResult,
   CommitStepInput,
   CommitStepResult,
   ListToolsInput,
 } from '../shared/activities.ts';
+import type { NotifyInput, NotifyResult } from '../shared/approval-events.ts';
 import { ACTIVITY_SETTINGS } from '../shared/activity-options.ts';
 import type { CatalogFacts } from '../shared/catalog.ts';
 import type { ResultFacts } from '../shared/facts.ts';
@@ -48,7 +51,28 @@ export function callTool(input: CallToolInput): Promise<ResultFacts> {
 export function commitStep(input: CommitStepInput): Promise<CommitStepResult> {
   return schedule('longshoreCommitStep', input, {
     ...ACTIVITY_SETTINGS.commitStep,
-    summary: summaryOf(input.ended ? `end: ${input.ended}` : 'commit'),
+    summary: summaryOf(summaryOfCommit(input)),
+  });
+}
+
+function summaryOfCommit({ ended, pause }: CommitStepInput): string {
+  if (pause) return `waits: ${pause.waiting.map((call) => `${call.callKey} ${call.server}.${call.tool}`).join(', ')}`;
+  return ended ? `end: ${ended}` : 'commit';
+}
+
+/** Checks the arguments that a person puts in place of the model's. */
+export function checkArguments(input: CheckArgumentsInput): Promise<CheckArgumentsResult> {
+  return schedule('longshoreCheckArguments', input, {
+    ...ACTIVITY_SETTINGS.checkArguments,
+    summary: summaryOf(`${input.callKey} ${input.server}.${input.tool}: changed arguments`),
+  });
+}
+
+/** Tells the Worker's hook of what waits. */
+export function notify(input: NotifyInput): Promise<NotifyResult> {
+  return schedule('longshoreNotify', input, {
+    ...ACTIVITY_SETTINGS.notify,
+    summary: summaryOf(`${input.event}: ${input.calls.map(({ call }) => call.callKey).join(', ')}`),
   });
 }
 

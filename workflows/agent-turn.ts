@@ -1,13 +1,11 @@
 // The Workflow `longshoreAgentTurn`, and the same turn run in line inside a user's own Workflow.
-import { defineSearchAttributeKey } from '@temporalio/common';
-import { defineQuery, setHandler, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { defineQuery, setHandler, workflowInfo } from '@temporalio/workflow';
 import { TURN_STATE_QUERY, type AgentTurnInput, type AgentTurnResult, type TurnState } from '../shared/turn.ts';
+import { showEnd } from './approvals/attributes.ts';
 import { Turn } from './run-turn.ts';
 
 /** Where a turn stands; answered by `longshoreAgentTurn`. */
 export const turnStateQuery = defineQuery<TurnState>(TURN_STATE_QUERY);
-
-const statusAttribute = defineSearchAttributeKey('LongshoreStatus', 'KEYWORD');
 
 /**
  * One turn of an agent, from a user's message to the answer. Every way it can end is a result (`status`), cancellation
@@ -18,7 +16,7 @@ export async function longshoreAgentTurn(input: AgentTurnInput): Promise<AgentTu
   const turn = new Turn(input, workflowInfo().workflowId);
   setHandler(turnStateQuery, () => turn.state());
   const result = await turn.run();
-  if (input.searchAttributes) upsertSearchAttributes([{ key: statusAttribute, value: result.status }]);
+  showEnd(result.status, input);
   return result;
 }
 

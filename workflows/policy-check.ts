@@ -1,4 +1,5 @@
-// Decides for each proposed call, from recorded facts and the frozen spec alone: run it, or answer it without running.
+// Whether a call may run: nothing wrong with it, not gated, not a read repeated again and again. Policy is judged when the
+// call is made, on the tool itself; here a call may also end without running.
 import type { AgentSpec } from '../shared/agent-spec.ts';
 import type { ProposedCall } from '../shared/activities.ts';
 import { deniedText, needsApproval } from '../shared/policy.ts';
@@ -12,19 +13,21 @@ export type ReadCounts = Map<string, number>;
  * The answer of a call that must not run, or null for one that may.
  * Counts reads as it goes, so that calls are to be checked in call order.
  */
-export function answerWithoutRunning(call: ProposedCall, spec: AgentSpec, reads: ReadCounts): SpokenResult | null {
+export function answerWithoutRunning(call: ProposedCall, reads: ReadCounts): SpokenResult | null {
   if (call.fault) return spoken('error', call.fault.text, call.fault.tokens);
-  return deny(call, spec) ?? refuseRepeatedRead(call, reads);
+  return refuseRepeatedRead(call, reads);
 }
 
-function deny(call: ProposedCall, spec: AgentSpec): SpokenResult | null {
+/** The selector that gates a call, or null for one that runs unasked. */
+export function gateOf(call: ProposedCall, spec: AgentSpec): string | null {
   const server = spec.mcp_servers.find((candidate) => candidate.name === call.server);
-  const { gated, selector } = needsApproval(server, call.server, call.tool, call.tags);
-  if (!gated) return null;
-  return spoken(
-    'denied',
-    deniedText({ server: call.server, tool: call.tool, selector: selector ?? '', tags: call.tags }),
-  );
+  const { gated, selector = '' } = needsApproval(server, call.server, call.tool, call.tags);
+  return gated ? selector : null;
+}
+
+/** What a gated call ends in where nobody can be asked: in turns from before approvals. */
+export function deniedUnasked({ server, tool, tags }: ProposedCall, selector: string): SpokenResult {
+  return spoken('denied', deniedText({ server, tool, selector, tags }));
 }
 
 function refuseRepeatedRead(call: ProposedCall, reads: ReadCounts): SpokenResult | null {

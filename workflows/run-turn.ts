@@ -4,6 +4,7 @@ import {
   decisionsOf,
   type CallModelInput,
   type CallModelResult,
+  type PauseRecord,
   type StepCommit,
   type TurnFrame,
   type TurnIdentity,
@@ -11,14 +12,20 @@ import {
 import { digestOf } from '../shared/digest.ts';
 import type { ErrorRecord } from '../shared/errors.ts';
 import type { BlobRef } from '../shared/file-store.ts';
-import type { AgentTurnInput, AgentTurnResult, TurnEnd, TurnState } from '../shared/turn.ts';
+import type { RetentionRule } from '../shared/retention.ts';
+import type { AgentTurnInput, AgentTurnResult, TurnEnd, TurnState, TurnStatus } from '../shared/turn.ts';
 import { callModel, commitStep, listTools } from './activities.ts';
+import { ApprovalDesk } from './approvals/desk.ts';
+import { takeDecisions } from './approvals/handler.ts';
 import { exhaustedBudget, newMeter, recordUsage, type Meter } from './budget.ts';
 import { commitParts } from './commit-parts.ts';
 import { errorRecordOf } from './failures.ts';
 import { COMMIT_IN_PARTS } from './patches.ts';
 import type { ReadCounts } from './policy-check.ts';
 import { settleCalls } from './tool-calls.ts';
+
+/** A turn that works on without a pause gives the manifest its head this often. Source: architecture D8. */
+const SAVE_HEAD_MS = 3_600_000;
 
 /** What waits to be carried by the next Activity. */
 type Pending = Pick<CallModelInput, 'frame' | 'continueFrom' | 'messages' | 'commit'>;
@@ -37,10 +44,13 @@ export class Turn {
   private readonly reads: ReadCounts = new Map();
   private readonly open = new Set<string>();
   private readonly meter: Meter = newMeter();
+  private readonly desk: ApprovalDesk;
   private pending: Pending;
   private head: BlobRef | null;
   private step = 0;
   private ended: TurnEnd | null = null;
+  /** When the manifest was last given the head. */
+  private headSavedMs = 0;
 
   constructor(input: AgentTurnInput, workflowId: string) {
     this.input = input;
@@ -50,13 +60,24 @@ export class Turn {
     this.head = before?.head ?? null;
     const messages = [...input.spec.messages, ...(input.message ? [input.message] : [])];
     this.pending = { messages, ...(before && { continueFrom: before }) };
+    this.desk = new ApprovalDesk({
+      input,
+      turn: this.identity,
+      startedMs: this.meter.startedMs,
+      openCalls: this.open,
+      commitPause: (pause) => this.commitPause(pause),
+    });
+    takeDecisions(this.desk);
   }
 
   /** Where the turn stands. */
   state(): TurnState {
     const { session, turn } = this.identity;
     const openCalls = [...this.open];
-    return { status: this.ended ?? 'running', session, turn, step: this.step, head: this.head, openCalls };
+    const waiting = this.desk.waiting();
+    const status: TurnStatus = this.ended ?? (waiting.length > 0 ? 'waiting' : 'running');
+    const where = { status, session, turn, step: this.step, head: this.head, openCalls };
+    return waiting.length > 0 ? { ...where, waiting } : where;
   }
 
   /** Runs the turn to its end. Cancellation and failures are ends too; only a changed decision throws. */
@@ -82,16 +103,20 @@ export class Turn {
 
   private async frame(): Promise<TurnFrame> {
     const { spec } = this.input;
-    const catalog = await listTools({ turn: this.identity, servers: spec.mcp_servers });
+    const askUserQuestions = spec.config.ask_user_questions?.enabled === true;
+    const servers = spec.mcp_servers;
+    const catalog = await listTools({ turn: this.identity, servers, ...(askUserQuestions && { askUserQuestions }) });
+    this.desk.catalog = catalog.ref;
     const { name: agent, model, instructions, response_format: responseFormat } = spec;
-    return { agent, model, instructions, responseFormat, catalog: catalog.ref };
+    const retention = spec.config.retention && ruleOf(spec.config.retention);
+    return { agent, model, instructions, responseFormat, catalog: catalog.ref, ...(retention && { retention }) };
   }
 
   private async oneStep(): Promise<Ending | null> {
     const answer = await this.askModel();
     if (answer.toolCalls.length === 0) return endOf(answer);
-    const { identity: turn, step, reads, open } = this;
-    const commit = await settleCalls(answer.toolCalls, { turn, step, spec: this.input.spec, reads, open });
+    const { identity: turn, step, reads, open, desk } = this;
+    const commit = await settleCalls(answer.toolCalls, { turn, step, spec: this.input.spec, reads, open, desk });
     this.pending = { messages: [], commit };
     return CancellationScope.current().consideredCancelled ? cancelled() : null;
   }
@@ -99,7 +124,10 @@ export class Turn {
   private async askModel(): Promise<CallModelResult> {
     const { spec } = this.input;
     await this.commitAhead();
-    const input = { turn: this.identity, step: this.step, head: this.head, ...this.pending };
+    const saveHead = Date.now() - this.headSavedMs >= SAVE_HEAD_MS && !this.pending.frame;
+    if (saveHead || this.pending.frame) this.headSavedMs = Date.now();
+    const where = { turn: this.identity, step: this.step, head: this.head };
+    const input = { ...where, ...this.pending, ...(saveHead && { saveHead }) };
     const answer = await callModel(input, spec.model.name);
     verifyDecisions(this.pending.commit, answer.decisionsDigest);
     this.head = answer.head;
@@ -120,6 +148,12 @@ export class Turn {
     await this.commitAhead();
   }
 
+  /** Puts a pause on record: no transcript is written, and the head stays. */
+  private async commitPause(pause: PauseRecord): Promise<void> {
+    this.headSavedMs = Date.now();
+    await commitStep({ turn: this.identity, head: this.head, messages: [], pause });
+  }
+
   private async commitRest(ended: TurnEnd): Promise<void> {
     await this.commitAhead();
     const { name: agent, model } = this.input.spec;
@@ -136,6 +170,7 @@ export class Turn {
     let { status } = ending;
     try {
       await CancellationScope.nonCancellable(() => this.commitRest(status));
+      await CancellationScope.nonCancellable(() => this.desk.close());
     } catch (failure) {
       if (failure instanceof DeterminismViolationError) throw failure;
       error ??= errorRecordOf(failure);
@@ -144,8 +179,14 @@ export class Turn {
     this.ended = status;
     const { session, turn } = this.identity;
     const { steps } = this.meter;
-    return { ...ending, status, error, session, turn, head: this.head, steps };
+    const grants = this.desk.grantsNow();
+    const end = { ...ending, status, error, session, turn, head: this.head, steps };
+    return grants.length > 0 ? { ...end, grants } : end;
   }
+}
+
+function ruleOf({ class: name, afterTurnMs, maxAgeMs }: RetentionRule): RetentionRule {
+  return { ...(name !== undefined && { class: name }), afterTurnMs, ...(maxAgeMs !== undefined && { maxAgeMs }) };
 }
 
 /**

@@ -1,13 +1,17 @@
 // The tool calls of one step: each ends in exactly one result, whatever happens to its siblings, in call order.
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { AgentSpec } from '../shared/agent-spec.ts';
-import type { ProposedCall, StepCommit, TurnIdentity } from '../shared/activities.ts';
-import { decidePlacement } from '../shared/placement.ts';
+import type { CommittedResult, ProposedCall, StepCommit, TurnIdentity } from '../shared/activities.ts';
+import { decidePlacement, type PlacementDecision } from '../shared/placement.ts';
 import { commitResult, placementFactsOf, type SettledCall } from '../shared/results.ts';
+import { retentionOfTool } from '../shared/retention.ts';
+import { LONGSHORE_SERVER } from '../shared/sandbox-tools.ts';
 import { callTool } from './activities.ts';
+import type { ApprovalDesk } from './approvals/desk.ts';
+import { settleGated, settleQuestion } from './approvals/gated-call.ts';
 import { boundCommit } from './commit-size.ts';
 import { afterFailure, cancelledBeforeStart } from './failures.ts';
-import { answerWithoutRunning, type ReadCounts } from './policy-check.ts';
+import { answerWithoutRunning, deniedUnasked, gateOf, type ReadCounts } from './policy-check.ts';
 
 /** What the calls of a step are run with. */
 export interface StepContext {
@@ -17,32 +21,70 @@ export interface StepContext {
   readonly reads: ReadCounts;
   /** Keys of calls that have no result yet; kept for the turn's Query. */
   readonly open: Set<string>;
+  /** Where calls wait for a person. */
+  readonly desk: ApprovalDesk;
+}
+
+/** A step while its calls are settled, in order of arrival. */
+interface RunningStep extends StepContext {
+  readonly soFar: { readonly step: number; readonly calls: readonly ProposedCall[]; readonly settled: SettledCall[] };
 }
 
 /**
- * Runs the calls that may run at once, answers the others, and decides where every result goes.
- * Never rejects: a cancelled or failed call is a result too.
+ * Runs the calls that may run at once, asks about those that are gated, answers the others, and decides where every result
+ * goes. Never rejects: a cancelled or failed call is a result too.
  */
 export async function settleCalls(calls: readonly ProposedCall[], context: StepContext): Promise<StepCommit> {
   for (const call of calls) context.open.add(call.callKey);
-  const settled = await Promise.all(
-    calls.map((call) => settle(call, context).finally(() => context.open.delete(call.callKey))),
-  );
+  const step = { ...context, soFar: { step: context.step, calls, settled: [] } };
+  const settled = await Promise.all(calls.map((call) => settleOne(call, step)));
+  if (context.desk.isKeeping) await context.desk.stepSettled();
   return { step: context.step, results: place(settled, context.spec) };
 }
 
-async function settle(call: ProposedCall, context: StepContext): Promise<SettledCall> {
-  const answer = answerWithoutRunning(call, context.spec, context.reads);
+async function settleOne(call: ProposedCall, step: RunningStep): Promise<SettledCall> {
+  const settled = await settle(call, step);
+  step.open.delete(call.callKey);
+  step.soFar.settled.push(settled);
+  return settled;
+}
+
+function settle(call: ProposedCall, step: RunningStep): Promise<SettledCall> | SettledCall {
+  const { spec, desk, soFar } = step;
+  const isCancelled = CancellationScope.current().consideredCancelled;
+  const answer = answerWithoutRunning(call, step.reads);
   if (answer) return { call, result: { spoken: answer } };
-  if (CancellationScope.current().consideredCancelled) return { call, result: { spoken: cancelledBeforeStart() } };
+  const settings = spec.config.approvals;
+  const selector = gateOf(call, spec);
+  if (selector !== null && !settings) return { call, result: { spoken: deniedUnasked(call, selector) } };
+  if (isCancelled) return { call, result: { spoken: cancelledBeforeStart() } };
+  const asking = { desk, settings: settings ?? { onDeadline: 'expire' }, step: soFar, run: bound(step) } as const;
+  if (call.server === LONGSHORE_SERVER) return settleQuestion(call, asking);
+  return selector === null ? runCall(call, step) : settleGated(call, selector, asking);
+}
+
+function bound(step: RunningStep): (call: ProposedCall, generation: number) => Promise<SettledCall> {
+  return (call, generation) => runCall(call, step, generation);
+}
+
+/** Makes a call, whoever allowed it; a higher generation is sent anew, whatever became of the one before. Never rejects. */
+export async function runCall(
+  call: ProposedCall,
+  context: Pick<StepContext, 'turn' | 'spec'>,
+  generation = 0,
+): Promise<SettledCall> {
   try {
-    return { call, result: { facts: await callTool(toolInput(call, context)) } };
+    return { call, result: { facts: await callTool(toolInput(call, context, generation)) } };
   } catch (failure) {
     return { call, result: { spoken: afterFailure(call, failure, isCancellation(failure)) } };
   }
 }
 
-function toolInput(call: ProposedCall, context: StepContext): Parameters<typeof callTool>[0] {
+function toolInput(
+  call: ProposedCall,
+  context: Pick<StepContext, 'turn' | 'spec'>,
+  generation: number,
+): Parameters<typeof callTool>[0] {
   const limits = context.spec.config.context_management.large_tool_response;
   return {
     turn: context.turn,
@@ -53,14 +95,15 @@ function toolInput(call: ProposedCall, context: StepContext): Parameters<typeof 
     ...(call.argumentsRef && { argumentsRef: call.argumentsRef }),
     schemaHash: call.schemaHash,
     effect: call.effect,
-    generation: 0,
+    generation,
     perResultTokens: perResultLimit(context.spec, call),
     previewCharacters: limits.preview_characters,
     imageTokens: limits.image_tokens,
   };
 }
 
-function place(settled: readonly SettledCall[], spec: AgentSpec): StepCommit['results'] {
+/** Decides for all results of a step at once, in call order. */
+export function place(settled: readonly SettledCall[], spec: AgentSpec): StepCommit['results'] {
   const limits = spec.config.context_management.large_tool_response;
   const facts = settled.map((one) =>
     placementFactsOf(one, { enabled: limits.enabled, perResult: perResultLimit(spec, one.call) }),
@@ -68,8 +111,13 @@ function place(settled: readonly SettledCall[], spec: AgentSpec): StepCommit['re
   const decisions = decidePlacement(facts, { perResult: limits.per_result_tokens, perStep: limits.per_step_tokens });
   // Each alone: what is too large only together is committed in parts.
   return settled.flatMap((one, index) =>
-    boundCommit([commitResult(one, decisions[index] ?? { placement: 'inline', rule: 'fits' })]),
+    boundCommit([committed(one, decisions[index] ?? { placement: 'inline', rule: 'fits' }, spec)]),
   );
+}
+
+function committed(settled: SettledCall, decision: PlacementDecision, spec: AgentSpec): CommittedResult {
+  const retention = retentionOfTool(spec, settled.call.server, settled.call.tool);
+  return { ...commitResult(settled, decision), ...(retention && { retention }) };
 }
 
 /** The tool's own limit, else its server's, else the agent's. */

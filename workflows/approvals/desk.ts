@@ -1,0 +1,225 @@
+// Where the calls of a turn wait for a person: parks them, takes decisions, keeps deadlines, and sees that the pause is on
+// record for as long as anything waits. Nothing here costs anything while nothing waits.
+import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import type { PauseRecord, TurnIdentity } from '../../shared/activities.ts';
+import type { ApprovalEventType } from '../../shared/approval-events.ts';
+import type {
+  ApprovalGrant,
+  DecidedCall,
+  ResolveApprovalInput,
+  ResolveApprovalResult,
+  WaitingCall,
+} from '../../shared/approvals.ts';
+import type { BlobRef } from '../../shared/file-store.ts';
+import type { AgentTurnInput } from '../../shared/turn.ts';
+import { showReminder, showWaiting } from './attributes.ts';
+import { Grants } from './grants.ts';
+import { Notices } from './notices.ts';
+import { keepOnRecord } from './pause.ts';
+import type { StepSoFar } from './pause-record.ts';
+import { Timers, type Due } from './timers.ts';
+import type { ChangedArguments, Wait, WaitEnd } from './wait.ts';
+import { WaitingCalls } from './waiting-calls.ts';
+
+/** What a turn lends its desk. */
+export interface DeskOptions {
+  readonly input: AgentTurnInput;
+  readonly turn: TurnIdentity;
+  /** When the turn began, by the Workflow's clock. */
+  readonly startedMs: number;
+  /** Keys of calls that have no result yet. */
+  readonly openCalls: ReadonlySet<string>;
+  /** Puts a pause on record. */
+  readonly commitPause: (pause: PauseRecord) => Promise<void>;
+}
+
+const WALL_TIME = 'wall-time';
+
+/** The desk of one turn. */
+export class ApprovalDesk {
+  readonly calls = new WaitingCalls();
+  readonly grants: Grants;
+  /** What was denied in this turn, by the call's digest. */
+  readonly denials = new Map<string, DecidedCall>();
+  /** The turn's catalog, once it has one; changed arguments are checked against it. */
+  catalog: BlobRef | undefined;
+  private readonly options: DeskOptions;
+  private readonly timers = new Timers();
+  private readonly notices = new Notices();
+  /** Waits that are on record, as keys. */
+  private recorded: ReadonlySet<string> = new Set();
+  private keeping: Promise<void> | undefined;
+  private checking = 0;
+
+  constructor(options: DeskOptions) {
+    this.options = options;
+    const { spec, continueFrom } = options.input;
+    const isSameSession = continueFrom?.session === options.turn.session;
+    this.grants = new Grants(isSameSession ? (continueFrom.grants ?? []) : [], spec.config.approvals?.grantForMs);
+  }
+
+  get turn(): TurnIdentity {
+    return this.options.turn;
+  }
+
+  /** What waits on record, for the turn's Query; empty while nothing does. */
+  waiting(): readonly WaitingCall[] {
+    return this.calls.open().filter((call) => this.recorded.has(recordKey(call)));
+  }
+
+  /** Grants that still hold, for turns that go on from here. */
+  grantsNow(): readonly ApprovalGrant[] {
+    return this.grants.held(Date.now());
+  }
+
+  /** Parks a call until its wait ends: by a decision, a deadline, or the turn's cancellation. */
+  async wait(call: WaitingCall, step: StepSoFar): Promise<WaitEnd> {
+    const wait = this.calls.begin(call);
+    this.startTimers(call);
+    this.keeping ??= this.keep(step);
+    try {
+      await condition(() => wait.end !== undefined);
+    } catch (failure) {
+      if (!isCancellation(failure)) throw failure;
+      this.calls.end(call, { type: 'cancelled', at: Date.now(), why: 'turn' });
+    }
+    return this.leave(wait);
+  }
+
+  /** Whether something of the step under way waits, or did just now. */
+  get isKeeping(): boolean {
+    return this.keeping !== undefined;
+  }
+
+  /** Settles when no pause of this step is being put on record any more: the manifest has one writer. */
+  async stepSettled(): Promise<void> {
+    await this.keeping;
+  }
+
+  /** Takes a decision. Raises nothing: a refusal is for the caller to tell. */
+  decide(
+    input: ResolveApprovalInput,
+    changed?: ChangedArguments,
+  ): ReturnType<WaitingCalls['judge']> | ResolveApprovalResult {
+    return this.calls.decide(input, Date.now(), changed);
+  }
+
+  /** Counts a decision that is being checked: the turn does not end before it has its answer. */
+  async check<T>(work: () => Promise<T>): Promise<T> {
+    this.checking += 1;
+    try {
+      return await work();
+    } finally {
+      this.checking -= 1;
+    }
+  }
+
+  /** At the turn's end: notices are out, and no decision is without its answer. */
+  async close(): Promise<void> {
+    if (this.checking > 0) await condition(() => this.checking === 0);
+    await this.notices.delivered();
+  }
+
+  private async keep(step: StepSoFar): Promise<void> {
+    const { options, calls } = this;
+    const keepOnce = (): Promise<void> =>
+      keepOnRecord(step, {
+        spec: options.input.spec,
+        open: () => calls.open(),
+        isAllParked: () => options.openCalls.size === calls.open().length,
+        commit: options.commitPause,
+        recorded: (fresh) => this.tellWaiting(fresh),
+        failed: (problem) => {
+          for (const call of calls.open()) calls.end(call, { type: 'unrecorded', at: Date.now(), problem });
+        },
+      });
+    // A wait may begin in the moment in which the last one ends.
+    while (calls.open().length > 0) await CancellationScope.nonCancellable(keepOnce);
+    this.keeping = undefined;
+  }
+
+  private tellWaiting(fresh: readonly WaitingCall[]): void {
+    const open = this.calls.open();
+    this.recorded = new Set([...this.recorded, ...fresh.map(recordKey)]);
+    this.show();
+    this.tell(
+      'waiting',
+      fresh.filter((call) => open.includes(call)),
+    );
+  }
+
+  private leave({ call, end }: Wait): WaitEnd {
+    if (!end) throw new TypeError(`${call.callKey} waits on`);
+    const open = this.calls.open();
+    if (!open.some((other) => other.since === call.since)) this.timers.stop(batchOf(call));
+    if (open.length === 0) this.timers.stop(WALL_TIME);
+    if (this.recorded.has(recordKey(call))) this.tellEnd(call, end);
+    this.show();
+    return end;
+  }
+
+  private tellEnd(call: WaitingCall, end: WaitEnd): void {
+    if (end.type === 'unrecorded') return;
+    const decided = end.type === 'decided' ? { decided: end.decided } : {};
+    this.send(end.type, [{ call, ...decided }]);
+  }
+
+  private show(): void {
+    const waiting = this.waiting();
+    const since = waiting.length === 0 ? null : Math.min(...waiting.map((call) => call.since));
+    showWaiting(this.turn.workflowId, since, this.options.input);
+  }
+
+  private tell(event: ApprovalEventType, calls: readonly WaitingCall[]): void {
+    this.send(
+      event,
+      calls.map((call) => ({ call })),
+    );
+  }
+
+  private send(event: ApprovalEventType, calls: Parameters<Notices['send']>[0]['calls']): void {
+    const { turn, input } = this.options;
+    this.notices.send({ turn, agent: input.spec.name, event, calls, at: Date.now() });
+  }
+
+  private startTimers(call: WaitingCall): void {
+    const { approvals, budgets } = this.options.input.spec.config;
+    const batch = (): readonly WaitingCall[] => this.calls.open().filter((other) => other.since === call.since);
+    const dues: Due[] = [];
+    if (approvals?.remindAfterMs !== undefined) {
+      dues.push({ afterMs: approvals.remindAfterMs, run: () => this.remind(batch()) });
+    }
+    if (approvals?.deadlineMs !== undefined) {
+      dues.push({ afterMs: approvals.deadlineMs, run: () => this.lapse(batch()) });
+    }
+    this.timers.start(batchOf(call), dues);
+    if (budgets.wall_time_ms === undefined) return;
+    const leftMs = this.options.startedMs + budgets.wall_time_ms - Date.now();
+    this.timers.start(WALL_TIME, [{ afterMs: leftMs, run: () => this.runOut() }]);
+  }
+
+  private remind(batch: readonly WaitingCall[]): void {
+    const at = Date.now();
+    for (const call of batch) this.calls.remind(call, at);
+    showReminder(at, this.options.input);
+    this.tell('reminder', batch);
+  }
+
+  private lapse(batch: readonly WaitingCall[]): void {
+    for (const call of batch) this.calls.lapse(call, Date.now());
+  }
+
+  private runOut(): void {
+    const end = { type: 'cancelled', at: Date.now(), why: 'wall-time' } as const;
+    for (const call of this.calls.open()) this.calls.end(call, end);
+  }
+}
+
+/** Calls of one batch began to wait at the same time. */
+function batchOf({ since }: WaitingCall): string {
+  return `since-${since}`;
+}
+
+function recordKey({ callKey, digest }: WaitingCall): string {
+  return `${callKey} ${digest}`;
+}

@@ -1,0 +1,61 @@
+// Keeps the record of a pause up to date while calls of a step wait: once as soon as a call is gated, again when more have
+// settled and nothing of the step runs. The record stands in history before the wait counts, and the store mirrors it.
+import { ActivityFailure, condition } from '@temporalio/workflow';
+import type { AgentSpec } from '../../shared/agent-spec.ts';
+import type { PauseRecord } from '../../shared/activities.ts';
+import type { WaitingCall } from '../../shared/approvals.ts';
+import { errorRecordOf } from '../failures.ts';
+import { hasBlobs, pauseRecord, type StepSoFar } from './pause-record.ts';
+
+/** What a pause is kept with. */
+export interface PauseKeeping {
+  readonly spec: AgentSpec;
+  /** What has no end yet. */
+  readonly open: () => readonly WaitingCall[];
+  /** Whether every call without a result waits. */
+  readonly isAllParked: () => boolean;
+  readonly commit: (pause: PauseRecord) => Promise<void>;
+  /** Called with what is newly on record. */
+  readonly recorded: (fresh: readonly WaitingCall[]) => void;
+  /** Called when the pause can never be recorded. */
+  readonly failed: (problem: string) => void;
+}
+
+/** A store that is away comes back: until then what waits is not pinned, but stands in history. */
+const RETRY_PAUSE_MS = 5 * 60_000;
+
+/** Ends when nothing waits any more. */
+export async function keepOnRecord(step: StepSoFar, keeping: PauseKeeping): Promise<void> {
+  const known = new Set<string>();
+  let heldBefore = 0;
+  const toHold = (): number => step.settled.filter(hasBlobs).length;
+  const keyOf = ({ callKey, digest }: WaitingCall): string => `${callKey} ${digest}`;
+  const isFresh = (call: WaitingCall): boolean => !known.has(keyOf(call));
+  const isDue = (): boolean => keeping.open().some(isFresh) || (keeping.isAllParked() && toHold() > heldBefore);
+  while (keeping.open().length > 0) {
+    if (!isDue()) {
+      await condition(() => keeping.open().length === 0 || isDue());
+      continue;
+    }
+    const waiting = keeping.open();
+    const held = toHold();
+    const isDone = await tryCommit(pauseRecord(step, waiting, keeping.spec), keeping);
+    if (!isDone) continue;
+    heldBefore = held;
+    const fresh = waiting.filter(isFresh);
+    for (const call of fresh) known.add(keyOf(call));
+    keeping.recorded(fresh);
+  }
+}
+
+async function tryCommit(pause: PauseRecord, keeping: PauseKeeping): Promise<boolean> {
+  try {
+    await keeping.commit(pause);
+    return true;
+  } catch (failure) {
+    const isPassing = failure instanceof ActivityFailure && failure.retryState === 'MAXIMUM_ATTEMPTS_REACHED';
+    if (!isPassing) keeping.failed(errorRecordOf(failure).message);
+    else await condition(() => keeping.open().length === 0, RETRY_PAUSE_MS);
+    return false;
+  }
+}

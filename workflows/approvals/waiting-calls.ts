@@ -1,0 +1,128 @@
+// What waits for a person, and how each wait ended: the pure core of approvals. Every wait ends once; what ended it first
+// stands. No promise, timer or message is known here.
+import type {
+  ApprovalDecision,
+  DecidedCall,
+  ResolveApprovalInput,
+  ResolveApprovalResult,
+  WaitingCall,
+} from '../../shared/approvals.ts';
+import { canonicalJson } from '../../shared/json.ts';
+import { conflicting, notFound, over, stale, wrongKind, type Refusal } from './refusals.ts';
+import type { ChangedArguments, Wait, WaitEnd } from './wait.ts';
+
+/** What becomes of a decision: it would stand, it stands already, or it is refused. */
+type Judgement =
+  | { readonly type: 'open'; readonly wait: Wait }
+  | { readonly type: 'repeat'; readonly result: ResolveApprovalResult }
+  | { readonly type: 'refuse'; readonly refusal: Refusal };
+
+/** All waits of a turn. A call may wait more than once, each time under a digest of its own. */
+export class WaitingCalls {
+  private readonly waits = new Map<string, Wait>();
+
+  /** Begins a wait. */
+  begin(call: WaitingCall): Wait {
+    const key = keyOf(call);
+    const before = this.waits.get(key);
+    if (before && !before.end) throw new TypeError(`${call.callKey} waits already`);
+    const wait: Wait = { call };
+    this.waits.set(key, wait);
+    return wait;
+  }
+
+  /** What has no end yet, in the order in which it began. */
+  open(): readonly WaitingCall[] {
+    return [...this.waits.values()].filter((wait) => !wait.end).map((wait) => wait.call);
+  }
+
+  /** Whether this call waits, or waited, under this digest. */
+  knows(callKey: string, digest: string): boolean {
+    return this.waits.has(keyOf({ callKey, digest }));
+  }
+
+  /** What would become of a decision that comes at this time; changes nothing. */
+  judge(input: ResolveApprovalInput, at: number): Judgement {
+    const waits = [...this.waits.values()].filter(({ call }) => call.callKey === input.callKey);
+    if (waits.length === 0) return { type: 'refuse', refusal: notFound(input, this.open()) };
+    const wait = waits.find(({ call }) => call.digest === input.digest);
+    if (!wait) return { type: 'refuse', refusal: stale(input, waits.at(-1)) };
+    if (wait.end) return judgeEnded(wait, input);
+    const { expiresAt, kind } = wait.call;
+    // The timer may not have fired yet: what counts is the time.
+    if (expiresAt !== null && at >= expiresAt) {
+      return { type: 'refuse', refusal: over({ call: wait.call, end: { type: 'expired', at: expiresAt } }) };
+    }
+    if (!takes(kind, input.decision)) return { type: 'refuse', refusal: wrongKind(wait.call, input.decision) };
+    return { type: 'open', wait };
+  }
+
+  /** Ends a wait by a decision, if it is open; the judgement says whether it was. */
+  decide(input: ResolveApprovalInput, at: number, changed?: ChangedArguments): Judgement | ResolveApprovalResult {
+    const judged = this.judge(input, at);
+    if (judged.type !== 'open') return judged;
+    const { call } = judged.wait;
+    const isChanged = changed !== undefined && changed.digest !== call.digest;
+    const { decision, approver, reason } = input;
+    const result = { callKey: call.callKey, decision: decision.type, decidedAt: at, repeated: false };
+    const decided: DecidedCall = {
+      ...result,
+      approver,
+      digest: call.digest,
+      ...(reason !== undefined && { reason }),
+      ...(isChanged && { changedDigest: changed.digest }),
+      ...(decision.type === 'outcome' && { choice: decision.choice }),
+    };
+    judged.wait.end = { type: 'decided', decision, decided, ...(isChanged && { changed }) };
+    return result;
+  }
+
+  /** Ends a wait without a person; what ended it before stands. */
+  end(call: WaitingCall, end: WaitEnd): void {
+    const wait = this.waits.get(keyOf(call));
+    if (wait && !wait.end) wait.end = end;
+  }
+
+  /** Ends a wait as the spec says for its deadline. A question cannot be approved, and no outcome is decided unasked. */
+  lapse(call: WaitingCall, at: number): void {
+    const type = call.onDeadline === 'expire' || call.kind === 'outcome' ? null : call.onDeadline;
+    if (type === null || (call.kind === 'question' && type === 'approve'))
+      return this.end(call, { type: 'expired', at });
+    const { callKey, digest } = call;
+    const approver = `on_deadline: ${type}`;
+    const reason = 'nobody decided before the deadline';
+    const decided = { callKey, decision: type, decidedAt: at, repeated: false, approver, reason, digest };
+    this.end(call, { type: 'decided', decision: { type }, decided });
+  }
+
+  /** Notes that the reminder was due. */
+  remind(call: WaitingCall, at: number): void {
+    const wait = this.waits.get(keyOf(call));
+    if (wait && !wait.end) wait.call = { ...wait.call, remindedAt: at };
+  }
+}
+
+function keyOf({ callKey, digest }: Pick<WaitingCall, 'callKey' | 'digest'>): string {
+  return `${callKey} ${digest}`;
+}
+
+/** The same decision sent twice is one, whoever sends it. */
+function judgeEnded({ call, end }: Wait, input: ResolveApprovalInput): Judgement {
+  if (end?.type === 'decided' && canonicalJson(end.decision) === canonicalJson(input.decision)) {
+    const { callKey, decision, decidedAt } = end.decided;
+    return { type: 'repeat', result: { callKey, decision, decidedAt, repeated: true } };
+  }
+  const wait = { call, ...(end && { end }) };
+  return { type: 'refuse', refusal: end?.type === 'decided' ? conflicting(wait) : over(wait) };
+}
+
+function takes(kind: WaitingCall['kind'], { type }: ApprovalDecision): boolean {
+  switch (kind) {
+    case 'approval':
+      return type === 'approve' || type === 'deny';
+    case 'question':
+      return type === 'answer' || type === 'deny';
+    case 'outcome':
+      return type === 'outcome';
+  }
+}
