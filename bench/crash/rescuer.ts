@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { NativeConnection, Runtime, type Worker } from '@temporalio/worker';
 import { warmUpMeasure } from '../../activities/measure.ts';
 import type { WorkerPlan } from './plan.ts';
+import { traceToFile } from './spans.ts';
 import { createTrialWorker } from './trial-worker.ts';
 
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
@@ -12,6 +13,7 @@ Runtime.install({
   shutdownSignals: [],
   telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
 });
+traceToFile();
 await warmUpMeasure();
 const connections = new Map<string, Promise<NativeConnection>>();
 const running = new Map<string, { readonly worker: Worker; readonly run: Promise<void> }>();

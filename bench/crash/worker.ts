@@ -1,10 +1,12 @@
 // The Worker process that a trial kills.
 import { NativeConnection, Runtime } from '@temporalio/worker';
 import { PLAN_VARIABLE, type WorkerPlan } from './plan.ts';
+import { traceToFile } from './spans.ts';
 import { createTrialWorker } from './trial-worker.ts';
 
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 Runtime.install({ logger: quiet, telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
+traceToFile();
 // Only a trial starts this program, with a plan it has made.
 const plan = JSON.parse(process.env[PLAN_VARIABLE] ?? '') as WorkerPlan;
 const connection = await NativeConnection.connect({ address: plan.address });

@@ -12,6 +12,7 @@ import {
 import { bundleWorkflowCode } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileURLToPath } from 'node:url';
+import { replayTurn } from '../../testing/replay.ts';
 import type { LogEntry } from '../../worker/log.ts';
 import { deskOf, openDesk, reader, writer } from '../support/local-tools.ts';
 import { installOpenTelemetry, pointsOf, type MemoryTelemetry } from '../support/open-telemetry.ts';
@@ -33,6 +34,7 @@ const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.m
 
 let telemetry: MemoryTelemetry;
 let world: World;
+let tracedBundle: { readonly code: string };
 let turn: EndedTurn;
 let spans: readonly ReadableSpan[];
 let metrics: readonly MetricData[];
@@ -42,11 +44,11 @@ beforeAll(async () => {
   telemetry = installOpenTelemetry();
   const otel = { resource: Resource.empty(), spanProcessor: telemetry.processor };
   const logger = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger, plugins: [new OpenTelemetryPlugin(otel)] });
+  tracedBundle = await bundleWorkflowCode({ workflowsPath, logger, plugins: [new OpenTelemetryPlugin(otel)] });
   world = await createWorld({
     plugin: { localServers: [desk], log: (entry) => entries.push(entry) },
     worker: {
-      workflowBundle,
+      workflowBundle: tracedBundle,
       interceptors: { activity: [(context) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(context) })] },
       sinks: { exporter: makeWorkflowExporter(otel.spanProcessor, otel.resource) },
     },
@@ -145,6 +147,50 @@ describe('spans of a turn', () => {
     expect(broken?.status).toEqual({ code: SpanStatusCode.ERROR });
     expect(broken?.attributes['error.type']).toBe('tool_error');
     expect(broken?.events).toEqual([]);
+  });
+});
+
+describe('the span of the agent', () => {
+  const invocations = () => spans.filter(({ attributes }) => attributes['gen_ai.operation.name'] === 'invoke_agent');
+  const msOf = ([seconds, nanoseconds]: ReadableSpan['startTime']): number => seconds * 1_000 + nanoseconds / 1_000_000;
+
+  it('is there once, with agent, model, conversation and how the turn ended', () => {
+    expect(invocations().map(({ name, kind, status, attributes }) => ({ name, kind, status, attributes }))).toEqual([
+      {
+        name: 'invoke_agent harbour-master',
+        kind: SpanKind.INTERNAL,
+        status: { code: SpanStatusCode.UNSET },
+        attributes: {
+          'gen_ai.operation.name': 'invoke_agent',
+          'gen_ai.agent.name': 'harbour-master',
+          'gen_ai.provider.name': 'openai',
+          'gen_ai.request.model': model(),
+          'gen_ai.conversation.id': 'harbour-1',
+          'longshore.turn.id': turn.workflowId,
+          'longshore.turn.ordinal': 1,
+          'longshore.turn.status': 'completed',
+        },
+      },
+    ]);
+  });
+
+  it("is in the turn's trace, and spans all its model calls and tool calls in time", () => {
+    const [invocation] = invocations();
+    const calls = spans.filter(({ name }) => /^(chat|execute_tool)/.test(name));
+    expect(calls).toHaveLength(5);
+    expect(parentOf(invocation)?.name).toBe('RunActivity:longshoreCommitStep');
+    for (const span of calls) {
+      expect(span.spanContext().traceId).toBe(invocation?.spanContext().traceId);
+      // The Workflow's clock has no parts of a millisecond.
+      expect(msOf(span.startTime)).toBeGreaterThanOrEqual(msOf(invocation?.startTime ?? [0, 0]) - 1);
+      expect(msOf(span.endTime)).toBeLessThanOrEqual(msOf(invocation?.endTime ?? [0, 0]));
+    }
+  });
+
+  it('is not told again by a replay', async () => {
+    const before = telemetry.spans().length;
+    await replayTurn(turn.history, { workflows: { workflowBundle: tracedBundle } });
+    expect(telemetry.spans()).toHaveLength(before);
   });
 });
 
