@@ -41,13 +41,13 @@ export function createListTools(dependencies: ActivityDependencies): (input: Lis
     runAttempt(dependencies.redact, async (attempt) => {
       const offers = await Promise.all([
         sandboxOffer(),
-        ...(input.askUserQuestions ? [questionOffer()] : []),
         ...input.servers.map((server) => {
           dependencies.pool.toolChanges.listing(input.turn.workflowId, server.name);
           return offerOf(server, dependencies, attempt.signal);
         }),
       ]);
-      return storeCatalog(catalogOf(offers), dependencies);
+      const asked = input.askUserQuestions ? [questionOffer()] : [];
+      return storeCatalog(catalogOf([...offers, ...asked]), dependencies);
     });
 }
 

@@ -50,12 +50,15 @@ export async function turnInput(client: Client, options: StartTurnOptions): Prom
   const { spec, message, session } = options;
   requireQuestion(spec, message);
   if (message) requireUserMessage(message);
-  const searchAttributes = await hasSearchAttributes(client);
+  const registered = await registeredAttributes(client);
+  const searchAttributes = SEARCHED.every((name) => registered.has(name));
+  const reminderAttribute = searchAttributes && registered.has('LongshoreRemindedAt');
   const continueFrom = options.continueFrom === undefined ? null : await lookUpEnd(client, options.continueFrom);
   const input: AgentTurnInput = {
     version: 1,
     spec,
     searchAttributes,
+    ...(reminderAttribute && { reminderAttribute }),
     ...(message && { message }),
     ...(session !== undefined && { session }),
     ...(continueFrom && { continueFrom }),
@@ -185,16 +188,23 @@ function attributes(session: string, agent: string): SearchAttributePair[] {
   ];
 }
 
-/** Whether the server knows all of Longshore's Search Attributes. */
+/** Without these none is set; `LongshoreRemindedAt` is set only where it is registered beside them. */
+const SEARCHED = ['LongshoreStatus', 'LongshoreSession', 'LongshoreAgent', 'LongshoreWaitingSince'] as const;
+
+/** Whether the server knows the Search Attributes that turns are found by. */
 export async function hasSearchAttributes(client: Client): Promise<boolean> {
-  const needed = ['LongshoreStatus', 'LongshoreSession', 'LongshoreAgent', 'LongshoreWaitingSince'];
+  const registered = await registeredAttributes(client);
+  return SEARCHED.every((name) => registered.has(name));
+}
+
+async function registeredAttributes(client: Client): Promise<ReadonlySet<string>> {
   try {
     const { namespace } = client.options;
     const response = await client.connection.operatorService.listSearchAttributes({ namespace });
-    return needed.every((name) => name in (response.customAttributes ?? {}));
+    return new Set(Object.keys(response.customAttributes ?? {}));
   } catch {
     // A server that does not answer this (no permission, an older one) is used without them; nothing depends on it.
-    return false;
+    return new Set();
   }
 }
 
@@ -216,5 +226,6 @@ async function lookUpEnd(client: Client, workflowId: string): Promise<ContinueFr
       'Continue the turn before it, or start a new one.',
     );
   }
-  return { workflowId, session: result.session, turn: result.turn, head: result.head };
+  const { session, turn, head, grants } = result;
+  return { workflowId, session, turn, head, ...(grants && { grants }) };
 }

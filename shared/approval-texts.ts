@@ -15,8 +15,12 @@ const SHOWN_ARGUMENTS = 1_000;
 
 const NOT_MADE = 'It was not made, and nothing was changed.';
 
-/** A person denied the call, or the spec does so at a deadline. */
-export function deniedByPerson(call: Named, decided: DecidedCall): SpokenResult {
+/** A person denied the call, or the spec did so at its deadline. */
+export function deniedCall(call: Named, decided: DecidedCall): SpokenResult {
+  if (decided.byDeadline) {
+    const what = `Nobody decided in time on this call of ${named(call)}, and the agent spec denies it then.`;
+    return spoken('denied', `${what} ${NOT_MADE}\n${AFTER_DENIAL}`);
+  }
   const why = decided.reason === undefined ? 'No reason was given.' : `Reason: ${decided.reason}`;
   return spoken('denied', `The user denied this call of ${named(call)}. ${NOT_MADE} ${why}\n${AFTER_DENIAL}`);
 }
@@ -24,10 +28,8 @@ export function deniedByPerson(call: Named, decided: DecidedCall): SpokenResult 
 /** The same call as one that was denied before: nobody is asked again. */
 export function deniedBefore(call: Named, decided: DecidedCall): SpokenResult {
   const why = decided.reason === undefined ? '' : ` Reason then: ${decided.reason}`;
-  return spoken(
-    'denied',
-    `The user denied this same call of ${named(call)} before, as ${decided.callKey}; nobody was asked again.${why}\n${AFTER_DENIAL}`,
-  );
+  const what = `This same call of ${named(call)} was denied before, as ${decided.callKey}; nobody was asked again.`;
+  return spoken('denied', `${what} ${NOT_MADE}${why}\n${AFTER_DENIAL}`);
 }
 
 const AFTER_DENIAL = 'Asked for again unchanged, it is denied again: go on without it, or ask for something else.';

@@ -97,6 +97,8 @@ export interface DecidedCall extends ResolveApprovalResult {
   /** Of a decision with changed arguments: the digest of what the model asked for, and of what ran. */
   readonly digest: string;
   readonly changedDigest?: string;
+  /** Nobody decided: the spec's `on_deadline` did. `approver` says so too. */
+  readonly byDeadline?: true;
   /** On an unknown outcome: what the person chose. */
   readonly choice?: 'run-again' | 'done' | 'give-up';
 }

@@ -1,7 +1,7 @@
 // What of a valid spec is carried but not acted on yet, and what was decided for its writer. A spec is never refused for
 // these: it says the same to a later release.
 import type { SpecNote } from './spec-fault.ts';
-import { DEFAULT_APPROVAL_SELECTORS, DEFAULT_LARGE_TOOL_RESPONSE } from './spec-normalize.ts';
+import { DEFAULT_LARGE_TOOL_RESPONSE } from './spec-normalize.ts';
 import type { WrittenServer, WrittenSpec } from './spec-schema.ts';
 
 type WrittenConfig = NonNullable<WrittenSpec['config']>;
@@ -12,7 +12,6 @@ export function notesOf(spec: WrittenSpec): readonly SpecNote[] {
   const config = spec.config ?? {};
   return [
     ...preloadNotes(servers),
-    ...approvalNotes(servers),
     ...servers.flatMap((server, index) => serverNotes(server, index)),
     ...(spec.skills?.length ? [note('skills', 'Skills are not built yet; the names are carried.')] : []),
     ...sandboxNotes(config.sandbox),
@@ -27,23 +26,6 @@ function preloadNotes(servers: readonly WrittenServer[]): readonly SpecNote[] {
   if (deferred.length === 0) return [];
   const message = `Deferred tools are not built yet: all tools of ${names(deferred)} are preloaded in this version.`;
   return [note('mcp_servers', message)];
-}
-
-function approvalNotes(servers: readonly WrittenServer[]): readonly SpecNote[] {
-  return servers.flatMap((server, index) => {
-    const selectors = server.require_approval_for_tools ?? DEFAULT_APPROVAL_SELECTORS;
-    if (selectors.length === 0 || gatesNothing(server, selectors)) return [];
-    const message =
-      `Approvals are not answered in this version: calls to tools of \`${server.name}\` that match ` +
-      `${selectors.join(', ')} are denied. List here only what is to be denied; [] lets all run.`;
-    return [note(`mcp_servers.${index}.require_approval_for_tools`, message)];
-  });
-}
-
-/** Where only reading tools exist, selectors for writes have nothing to gate. */
-function gatesNothing(server: WrittenServer, selectors: readonly string[]): boolean {
-  const onlyReads = server.enable_tools?.length === 1 && server.enable_tools[0] === '@read-only';
-  return onlyReads && selectors.every((selector) => selector === '@write' || selector === '@destructive');
 }
 
 function serverNotes(server: WrittenServer, index: number): readonly SpecNote[] {
@@ -77,7 +59,6 @@ function sandboxNotes(sandbox: WrittenConfig['sandbox']): readonly SpecNote[] {
 
 function featureNotes(config: WrittenConfig): readonly SpecNote[] {
   const features = {
-    ask_user_questions: 'Questions to a person are',
     dynamic_sub_agents: 'Subagents are',
     generative_ui: 'A generated user interface is',
   } as const;
@@ -111,10 +92,10 @@ function contextNotes(context: WrittenConfig['context_management']): readonly Sp
 const RETENTION = 'Files are not deleted in this version; the setting is carried.';
 
 function laterNotes(config: WrittenConfig): readonly SpecNote[] {
-  const approvals =
-    'Approvals are not answered in this version: gated calls are denied at once. The setting is carried.';
+  const { on_deadline: atDeadline, deadline } = config.approvals ?? {};
+  const endless = 'No `deadline` is set, so that this never acts: calls wait without an end.';
   return [
-    ...(config.approvals ? [note('config.approvals', approvals)] : []),
+    ...(atDeadline !== undefined && deadline === undefined ? [note('config.approvals.on_deadline', endless)] : []),
     ...(config.retention ? [note('config.retention', RETENTION)] : []),
   ];
 }

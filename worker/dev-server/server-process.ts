@@ -17,6 +17,7 @@ export const SEARCH_ATTRIBUTES: { readonly [name: string]: 'Keyword' | 'Datetime
   LongshoreSession: 'Keyword',
   LongshoreAgent: 'Keyword',
   LongshoreWaitingSince: 'Datetime',
+  LongshoreRemindedAt: 'Datetime',
 };
 
 /**

@@ -34,6 +34,8 @@ export interface DeskOptions {
 }
 
 const WALL_TIME = 'wall-time';
+/** One notice tells of so many calls: its Activity has time for all, and its input fits into a payload. */
+const NOTICE_CALLS = 50;
 
 /** The desk of one turn. */
 export class ApprovalDesk {
@@ -179,7 +181,10 @@ export class ApprovalDesk {
 
   private send(event: ApprovalEventType, calls: Parameters<Notices['send']>[0]['calls']): void {
     const { turn, input } = this.options;
-    this.notices.send({ turn, agent: input.spec.name, event, calls, at: Date.now() });
+    for (let from = 0; from < calls.length; from += NOTICE_CALLS) {
+      const some = calls.slice(from, from + NOTICE_CALLS);
+      this.notices.send({ turn, agent: input.spec.name, event, calls: some, at: Date.now() });
+    }
   }
 
   private startTimers(call: WaitingCall): void {

@@ -9,7 +9,7 @@ import {
   changedArgumentsNote,
   declinedQuestion,
   deniedBefore,
-  deniedByPerson,
+  deniedCall,
   expiredQuestion,
   expiredWait,
   settledOutcome,
@@ -49,7 +49,7 @@ export async function settleGated(call: ProposedCall, selector: string, asking: 
   const end = await desk.wait(waitForApproval(call, selector, { since: Date.now(), settings }), step);
   if (end.type !== 'decided') return { call, result: { spoken: undecided(call, end, settings) } };
   const { decision, decided, changed } = end;
-  if (decision.type === 'deny') return deny(call, end, asking, deniedByPerson(call, decided));
+  if (decision.type === 'deny') return deny(call, end, asking, deniedCall(call, decided));
   if (decision.type === 'approve' && decision.forSession) desk.grants.add(call, decided);
   if (!changed) return runApproved(call, decided, asking);
   const settled = await runApproved(withArguments(call, changed), decided, asking);

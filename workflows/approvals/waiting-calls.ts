@@ -90,9 +90,8 @@ export class WaitingCalls {
       return this.end(call, { type: 'expired', at });
     const { callKey, digest } = call;
     const approver = `on_deadline: ${type}`;
-    const reason = 'nobody decided before the deadline';
-    const decided = { callKey, decision: type, decidedAt: at, repeated: false, approver, reason, digest };
-    this.end(call, { type: 'decided', decision: { type }, decided });
+    const result = { callKey, decision: type, decidedAt: at, repeated: false };
+    this.end(call, { type: 'decided', decision: { type }, decided: { ...result, approver, digest, byDeadline: true } });
   }
 
   /** Notes that the reminder was due. */
