@@ -7,11 +7,11 @@ import { countTokens } from './measure.ts';
 import { pickPayload } from './payload/pick.ts';
 import { callSandboxTool } from './sandbox/server.ts';
 import { stageResult, type StagedFacts } from './staging.ts';
-import { openJournal, type Journal } from './store/journal.ts';
+import { openJournal, unrecordedKey, type Journal, type JournalKey } from './store/journal.ts';
 import type { CallToolInput } from '../shared/activities.ts';
 import { LongshoreError, messageOf, sentencesOf } from '../shared/errors.ts';
 import { TOKEN_ESTIMATOR, type ResultFacts } from '../shared/facts.ts';
-import { isObject, type JsonObject } from '../shared/json.ts';
+import { canonicalJson, isObject, type JsonObject } from '../shared/json.ts';
 import { SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
 import type { ToolResponse } from '../shared/tool-server.ts';
 
@@ -31,28 +31,38 @@ async function perform(
 ): Promise<StagedFacts> {
   const args = await resolveArguments(input, dependencies);
   if (input.server === SANDBOX_SERVER) return performSandbox(input, args, attempt, dependencies);
-  if (input.effect !== 'write') return send(input, args, attempt, dependencies);
-  return sendOnce(input, args, attempt, dependencies);
+  const key = journalKey(input, args);
+  if (input.effect === 'write') return sendOnce({ input, args, key }, attempt, dependencies);
+  const idempotencyKey = unrecordedKey(key, { mayChange: input.effect !== 'read' });
+  return send({ input, args, idempotencyKey }, attempt, dependencies);
+}
+
+/** The digest is that of `ProposedCall.argumentsDigest`, by Node's hash: arguments may be large. */
+function journalKey(input: CallToolInput, args: JsonObject): JournalKey {
+  const { callKey, generation, retry, server, tool } = input;
+  const digest = createHash('sha256')
+    .update(canonicalJson([server, tool, args]))
+    .digest('hex');
+  return { workflowId: input.turn.workflowId, callKey, generation, ...(retry !== undefined && { retry }), digest };
 }
 
 /** A call that must not be sent twice: the journal says whether an earlier attempt has sent it. */
 async function sendOnce(
-  input: CallToolInput,
-  args: JsonObject,
+  { input, args, key }: Omit<Sending, 'idempotencyKey'> & { readonly key: JournalKey },
   attempt: Attempt,
   dependencies: ActivityDependencies,
 ): Promise<StagedFacts> {
-  const { workflowId } = input.turn;
-  const journal = openJournal(dependencies.store, { workflowId, callKey: input.callKey, generation: input.generation });
+  const journal = openJournal(dependencies.store, key);
   const before = await journal.state();
   // Only this function writes journal facts, so that what it reads back are staged facts.
   if (before.state === 'answered') return before.facts as unknown as StagedFacts;
-  if (before.state === 'sent' || !(await journal.markSent(attempt.name))) {
+  const idempotencyKey = before.state === 'sent' ? null : await journal.markSent(attempt.name);
+  if (idempotencyKey === null) {
     return unknownOutcome(input, 'an earlier attempt had sent it when its Worker was lost');
   }
   let facts: StagedFacts;
   try {
-    facts = await send(input, args, attempt, dependencies);
+    facts = await send({ input, args, idempotencyKey }, attempt, dependencies);
   } catch (error) {
     if (!(error instanceof LongshoreError) && attempt.signal.aborted) throw error;
     facts = await afterSending(input, error, dependencies.redact);
@@ -82,9 +92,15 @@ async function afterSending(
   return unknownOutcome(input, why.replace(/[.\s]+$/, ''));
 }
 
+/** A request as it goes out. */
+interface Sending {
+  readonly input: CallToolInput;
+  readonly args: JsonObject;
+  readonly idempotencyKey: string;
+}
+
 async function send(
-  input: CallToolInput,
-  args: JsonObject,
+  { input, args, idempotencyKey }: Sending,
   attempt: Attempt,
   dependencies: ActivityDependencies,
 ): Promise<StagedFacts> {
@@ -93,7 +109,7 @@ async function send(
     response = await dependencies.pool.server(input.server).callTool({
       tool: input.tool,
       arguments: args,
-      idempotencyKey: `${input.turn.workflowId}:${input.callKey}:${input.generation}`,
+      idempotencyKey,
       signal: attempt.signal,
     });
   } catch (error) {

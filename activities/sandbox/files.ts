@@ -5,6 +5,8 @@ import { LongshoreError } from '../../shared/errors.ts';
 import type { FileFacts } from '../../shared/facts.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { Manifest, ManifestFile } from '../../shared/manifest.ts';
+import { deletedFileText } from '../store/deleted-files.ts';
+import { answeringFile } from '../store/manifest-changes.ts';
 import { loadManifest, resolvePath } from '../store/manifest.ts';
 import { clip, decode } from './text.ts';
 
@@ -17,6 +19,8 @@ export interface SandboxContext {
   /** The most tokens that an answer may have. */
   readonly perResultTokens: number;
   readonly signal: AbortSignal;
+  /** The turn's manifest where it was read already. */
+  readonly manifest?: Manifest | null;
 }
 
 /** What a tool of the sandbox answers; `written` are files it wrote under paths of their own. */
@@ -34,16 +38,31 @@ export class SandboxFault extends Error {
   }
 }
 
-/** The file at a path. Raises `SandboxFault` with the nearest known paths when there is none. */
+/** The file that answers for a path: its own, or the newer one. Raises `SandboxFault`: deleted, or with the nearest known paths. */
 export async function findFile(context: SandboxContext, path: string): Promise<ManifestFile> {
-  const manifest = await loadManifest(context.store, context.turn);
-  const file = manifest && resolvePath(manifest, path);
+  const manifest = await manifestOf(context);
+  const entry = manifest && resolvePath(manifest, path);
+  const file = entry && answeringFile(manifest, entry);
   if (file && file.state !== 'deleted') return file;
-  if (file)
-    throw new SandboxFault(
-      `${file.path} was deleted. It was made by call ${file.callKey} (${file.server}/${file.tool}): repeat that call to get the data again.`,
-    );
+  const deleted = await deletedFileText(context.store, entry?.path ?? path, { turn: context.turn, entry });
+  if (deleted !== null) throw new SandboxFault(deleted);
   throw new SandboxFault(`There is no file ${clip(path, 200)}. ${nearestPaths(manifest, path)}`);
+}
+
+/** What a read of a path says first where a newer file answers for it; null where the path's own file does. */
+export async function supersededNote(context: SandboxContext, path: string): Promise<string | null> {
+  const manifest = await manifestOf(context);
+  const entry = manifest && resolvePath(manifest, path);
+  const file = entry && answeringFile(manifest, entry);
+  if (!file || file.path === entry.path) return null;
+  return (
+    `[${entry.path} was superseded: call ${file.callKey} (${file.server}/${file.tool}) was made again. ` +
+    `This is the newer content, ${file.path}.]`
+  );
+}
+
+async function manifestOf({ manifest, store, turn }: SandboxContext): Promise<Manifest | null> {
+  return manifest === undefined ? loadManifest(store, turn) : manifest;
 }
 
 /** Every path of the manifest with its last entry, sorted by path; deleted files left out. */

@@ -16,7 +16,9 @@ import {
   writeFileArguments,
   type SandboxTool,
 } from './arguments.ts';
-import { SandboxFault, type SandboxAnswer, type SandboxContext } from './files.ts';
+import { countTokens } from '../measure.ts';
+import { loadManifest } from '../store/manifest.ts';
+import { SandboxFault, supersededNote, type SandboxAnswer, type SandboxContext } from './files.ts';
 import { clampText } from './fit.ts';
 import { describeFile } from './infer-schema.ts';
 import { listFiles } from './list-files.ts';
@@ -72,10 +74,25 @@ function definitionOf(name: SandboxTool): ToolDefinition {
  */
 export async function callSandboxTool(tool: string, args: JsonObject, context: SandboxContext): Promise<SandboxAnswer> {
   context.signal.throwIfAborted();
-  const answer = await answerOf(tool, args, context).catch((thrown: unknown) =>
+  const answer = await answerWithNote(tool, args, context).catch((thrown: unknown) =>
     faultAnswer(tool, thrown, context.signal),
   );
   return { ...answer, text: await clampText(answer.text, context.perResultTokens) };
+}
+
+/** A read of a path that a newer file answers for says so in its first line. */
+async function answerWithNote(tool: string, args: JsonObject, context: SandboxContext): Promise<SandboxAnswer> {
+  const { path } = args;
+  if (!sandboxReadTools.has(tool) || typeof path !== 'string') return answerOf(tool, args, context);
+  const known = { ...context, manifest: await loadManifest(context.store, context.turn) };
+  const note = await supersededNote(known, path);
+  if (note === null) return answerOf(tool, args, known);
+  const { tokens } = await countTokens(note);
+  const answer = await answerOf(tool, args, {
+    ...known,
+    perResultTokens: Math.max(1, known.perResultTokens - tokens - 1),
+  });
+  return { ...answer, text: `${note}\n${answer.text}` };
 }
 
 /** Ends the sandbox's idle threads and processes; the next call starts new ones. For a Worker's shutdown. */

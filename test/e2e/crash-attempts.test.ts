@@ -12,6 +12,7 @@ import type { ActivityDependencies } from '../../activities/dependencies.ts';
 import { createLocalStore } from '../../activities/store/local.ts';
 import { openJournal } from '../../activities/store/journal.ts';
 import type { CallToolInput, ProposedCall } from '../../shared/activities.ts';
+import { digestOf } from '../../shared/digest.ts';
 import { LongshoreError } from '../../shared/errors.ts';
 import type { ResultFacts } from '../../shared/facts.ts';
 import type { ToolResponse } from '../../shared/tool-server.ts';
@@ -89,13 +90,32 @@ describe('a write', () => {
 
   it('[CRASH-5] that an earlier attempt had sent without an answer is unknown, in words to act on', async () => {
     const input = inputOf('t1/0/1');
-    await openJournal(store(), { workflowId: 'turn', callKey: input.callKey, generation: 0 }).markSent(
+    const digest = digestOf(['ledger', 'post', {}]);
+    await openJournal(store(), { workflowId: 'turn', callKey: input.callKey, generation: 0, digest }).markSent(
       'an earlier attempt',
     );
     const { facts, sent } = await callWith(input, ok, 2);
     expect(sent).toBe(0);
     expect(facts.outcome).toBe('unknown');
     expect(facts.inlineText).toMatch(/is unknown: .*Worker was lost\. It was not sent again.*Check the state/s);
+  });
+
+  it('[FILE-1] in which the model asks for something else at the same call key is sent; the same call is answered from the record', async () => {
+    const asked = (sum: number) => ({ ...inputOf('t1/0/9'), arguments: { sum } });
+    const outcomes = [];
+    for (const sum of [1, 2, 1, 2]) {
+      const { facts, sent } = await callWith(asked(sum), async () => ({ content: [{ type: 'text', text: `${sum}` }] }));
+      outcomes.push([sent, facts.inlineText]);
+    }
+    expect(outcomes).toEqual([
+      [1, '1'],
+      [1, '2'],
+      [0, '1'],
+      [0, '2'],
+    ]);
+    const retried = { ...asked(1), generation: 1, retry: 'r1' };
+    expect([(await callWith(retried, ok)).sent, (await callWith(retried, ok)).sent]).toEqual([1, 0]);
+    expect((await callWith({ ...retried, retry: 'r2' }, ok)).sent).toBe(1);
   });
 
   it('[CRASH-5] whose answer breaks what takes it in is unknown, not failed, and keeps secrets to itself', async () => {

@@ -7,7 +7,8 @@ import { openJournal } from '../../activities/store/journal.ts';
 import { createLocalStore } from '../../activities/store/local.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 
-const key = { workflowId: 'turn', callKey: 't1/0/2', generation: 0 };
+const digest = 'a1'.repeat(32);
+const key = { workflowId: 'turn', callKey: 't1/0/2', generation: 0, digest };
 
 describe("a call's journal", () => {
   let folder: string;
@@ -22,7 +23,7 @@ describe("a call's journal", () => {
     const journal = openJournal(store, key);
     const other = openJournal(createLocalStore({ folder, namespace: 'default' }), key);
     expect(await other.state()).toEqual({ state: 'none' });
-    expect(await journal.markSent('attempt 1')).toBe(true);
+    expect(await journal.markSent('attempt 1')).toBe('turn:t1/0/2:0');
     expect(await other.state()).toEqual({ state: 'sent', by: 'attempt 1' });
     expect(await journal.markAnswered({ bytes: 3, list: [null, 'x'] })).toEqual({ bytes: 3, list: [null, 'x'] });
     expect(await other.state()).toEqual({ state: 'answered', facts: { bytes: 3, list: [null, 'x'] } });
@@ -34,11 +35,12 @@ describe("a call's journal", () => {
         openJournal(createLocalStore({ folder, namespace: 'default' }), key).markSent(`attempt ${i}`),
       ),
     );
-    expect(claims.filter(Boolean).length).toBe(1);
-    const winner = `attempt ${claims.indexOf(true)}`;
+    const winners = claims.flatMap((claim, i) => (claim === null ? [] : [i]));
+    expect(winners).toHaveLength(1);
+    const winner = `attempt ${winners[0]}`;
     expect(await openJournal(store, key).state()).toEqual({ state: 'sent', by: winner });
-    expect(await openJournal(store, key).markSent(winner)).toBe(true);
-    expect(await openJournal(store, key).markSent('another')).toBe(false);
+    expect(await openJournal(store, key).markSent(winner)).toBe('turn:t1/0/2:0');
+    expect(await openJournal(store, key).markSent('another')).toBeNull();
   });
 
   test.each([[null], [0], [{ a: 1 }]])(
@@ -53,9 +55,47 @@ describe("a call's journal", () => {
 
   test('is one for each Workflow, call and generation', async () => {
     await openJournal(store, key).markSent('one');
-    for (const other of [{ workflowId: 'x' }, { callKey: 't1/0/3' }, { callKey: 't1/0' }, { generation: 1 }]) {
+    for (const other of [
+      { workflowId: 'x' },
+      { callKey: 't1/0/3' },
+      { callKey: 't1/0' },
+      { generation: 1 },
+      { retry: 'r' },
+    ]) {
       expect(await openJournal(store, { ...key, ...other }).state()).toEqual({ state: 'none' });
     }
+  });
+
+  test('[FILE-1] of another digest under the same key is another call: it has a key of its own, towards the server too', async () => {
+    const first = openJournal(store, key);
+    await first.markSent('before the reset');
+    await first.markAnswered('one');
+    const other = openJournal(store, { ...key, digest: 'b2'.repeat(32) });
+    expect(await other.state()).toEqual({ state: 'none' });
+    expect(await other.markSent('after the reset')).toBe('turn:t1/0/2:0-b2b2b2b2');
+    expect(await other.markAnswered('two')).toBe('two');
+    const again = openJournal(store, { ...key, digest: 'b2'.repeat(32) });
+    expect(await again.state()).toEqual({ state: 'answered', facts: 'two' });
+    expect(await again.markSent('later')).toBeNull();
+    expect(await openJournal(store, key).state()).toEqual({ state: 'answered', facts: 'one' });
+  });
+
+  test('[FILE-1] of two digests that are claimed at once lets each be sent once', async () => {
+    const digests = [0, 1, 0, 1, 0, 1].map((which) => `${which}`.repeat(64));
+    const claims = await Promise.all(
+      digests.map(async (one, i) => openJournal(store, { ...key, digest: one }).markSent(`attempt ${i}`)),
+    );
+    const keys = claims.filter((claim) => claim !== null).sort();
+    expect(keys).toHaveLength(2);
+    expect(keys[0]).toBe('turn:t1/0/2:0');
+    expect(keys[1]).toMatch(/^turn:t1\/0\/2:0-(0{8}|1{8})$/);
+  });
+
+  test('[FILE-1] that was written before digests were kept is taken as the same call', async () => {
+    const text = new TextEncoder().encode(JSON.stringify({ by: 'an older Worker' }));
+    await openJournal(store, key).markSent('probe');
+    for await (const name of store.listObjects('journal')) await store.putObject(name, text);
+    expect(await openJournal(store, key).state()).toEqual({ state: 'sent', by: 'an older Worker' });
   });
 
   test('that is unreadable is an error and never taken for none', async () => {
