@@ -9,7 +9,9 @@ import { objectKey, type FileStore } from '../../shared/file-store.ts';
 import type { Manifest, ManifestFile } from '../../shared/manifest.ts';
 import { parseManifest } from './manifest-schema.ts';
 
-const FOLDER = 'manifests';
+/** Where manifests stand. */
+export const MANIFESTS_FOLDER = 'manifests';
+const FOLDER = MANIFESTS_FOLDER;
 const MAX_ATTEMPTS = 8;
 
 /** Which turn's manifest. */
@@ -29,6 +31,11 @@ export function manifestKey({ session, workflowId }: ManifestOwner): string {
 /** A turn's manifest, or null. Raises `BlobCorrupt`, naming the key, for one that cannot be read. */
 export async function loadManifest(store: FileStore, owner: ManifestOwner): Promise<Manifest | null> {
   return (await readManifest(store, manifestKey(owner)))?.manifest ?? null;
+}
+
+/** The manifest under a key of `listObjects`, or null where it was removed since. Raises `BlobCorrupt`. */
+export async function loadManifestAt(store: FileStore, key: string): Promise<Manifest | null> {
+  return (await readManifest(store, key))?.manifest ?? null;
 }
 
 /**

@@ -51,6 +51,14 @@ export async function putTombstone(store: FileStore, tombstone: Tombstone): Prom
   await store.putObject(key, new TextEncoder().encode(JSON.stringify(tombstone)));
 }
 
+/** Takes a tombstone away. */
+export async function removeTombstone(
+  store: FileStore,
+  tombstone: Pick<Tombstone, 'path' | 'workflowId'>,
+): Promise<void> {
+  await store.deleteObject(tombstoneKey(tombstone));
+}
+
 /** The tombstones of a path, of one turn or of all, the latest first. To be asked when no manifest has the file. */
 export async function findTombstones(
   store: FileStore,
@@ -85,7 +93,7 @@ export function tombstoneText(tombstone: Tombstone): string {
   );
 }
 
-function tombstoneKey({ path, workflowId }: Tombstone): string {
+function tombstoneKey({ path, workflowId }: Pick<Tombstone, 'path' | 'workflowId'>): string {
   return objectKey(sha256Hex, FOLDER, path, workflowId);
 }
 

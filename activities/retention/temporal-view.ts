@@ -1,0 +1,90 @@
+// What the sweep asks Temporal: whether a turn is open, closed or gone, by Describe; and which turns run, by a listing that
+// is only used to keep more. If Temporal does not answer, the error is passed on and nothing is deleted.
+import { Context } from '@temporalio/activity';
+import { NamespaceNotFoundError, WorkflowNotFoundError, type Client } from '@temporalio/client';
+import proto from '@temporalio/proto';
+import { LongshoreError, messageOf } from '../../shared/errors.ts';
+
+/** How Temporal sees a turn's Workflow. */
+export type TurnStanding =
+  | {
+      readonly status: 'open';
+      /** Nothing of it is under way: no Activity, no Workflow Task. */
+      readonly isIdle: boolean;
+      /** Milliseconds since 1970. */
+      readonly startedMs: number;
+    }
+  | { readonly status: 'closed'; readonly closedMs: number; readonly ended: string }
+  | { readonly status: 'gone' };
+
+/** A turn that runs, as the listing has it. */
+export interface RunningTurn {
+  readonly workflowId: string;
+  readonly startedMs: number;
+}
+
+/** What the sweep needs of Temporal. Raises `TemporalUnavailable` (retryable). */
+export interface TemporalView {
+  describe(workflowId: string): Promise<TurnStanding>;
+  /** Turns that run; lags behind. */
+  running(): AsyncIterable<RunningTurn>;
+}
+
+/** The view through the Client of the Worker that runs the Activity. */
+export function workerTemporalView(): TemporalView {
+  return temporalView(Context.current().client);
+}
+
+/** The view through any Client. */
+export function temporalView(client: Client): TemporalView {
+  return {
+    describe: async (workflowId) => asking(async () => standingOf(client, workflowId)),
+    async *running() {
+      const query = "WorkflowType = 'longshoreAgentTurn' AND ExecutionStatus = 'Running'";
+      const listing = client.workflow.list({ query, pageSize: 1000 })[Symbol.asyncIterator]();
+      for (;;) {
+        const next = await asking(() => listing.next());
+        if (next.done === true) return;
+        yield { workflowId: next.value.workflowId, startedMs: next.value.startTime.getTime() };
+      }
+    },
+  };
+}
+
+async function standingOf(client: Client, workflowId: string): Promise<TurnStanding> {
+  try {
+    const { status, startTime, closeTime, raw } = await client.workflow.getHandle(workflowId).describe();
+    if (status.code === proto.temporal.api.enums.v1.WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING) {
+      const isIdle = (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
+      return { status: 'open', isIdle, startedMs: startTime.getTime() };
+    }
+    // Closed Workflows have a close time; without one the start is the best that is known, and keeps too little never:
+    // retention counts in days, and a turn's length is less.
+    return { status: 'closed', closedMs: (closeTime ?? startTime).getTime(), ended: status.name.toLowerCase() };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { status: 'gone' };
+    throw error;
+  }
+}
+
+/** Errors of the Client, of which the one over the Worker's own connection has no firm forms, as one of the catalogue. */
+async function asking<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof LongshoreError) throw error;
+    const isMissing = error instanceof NamespaceNotFoundError;
+    throw new LongshoreError(
+      'TemporalUnavailable',
+      `Temporal could not be asked about turns: ${messageOf(error)}${causeOf(error)}`,
+      isMissing
+        ? 'Create the namespace, or name the right one: without Temporal nothing is deleted.'
+        : 'See that the Temporal server answers: without it nothing is deleted.',
+      { cause: error },
+    );
+  }
+}
+
+function causeOf(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : '';
+}
