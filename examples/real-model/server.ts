@@ -19,8 +19,8 @@ export interface LocalModelServer {
 
 /**
  * Serves the model on a free port of the loopback address.
- * A request that it cannot answer gets status 400 and the reason; a fault while it writes breaks the stream off, and
- * `onFault` hears of it.
+ * A request that it cannot answer gets status 400 and the reason; a fault while it writes ends the stream with an
+ * error, and `onFault` hears of it.
  */
 export async function startLocalModelServer(
   model: LocalModel,
@@ -29,8 +29,11 @@ export async function startLocalModelServer(
   let last: Promise<void> = Promise.resolve();
   const server = createServer((request, response) => {
     respond(request, response, model, (work) => (last = last.then(work))).catch((thrown: unknown) => {
-      if (!response.destroyed) onFault(thrown instanceof Error ? thrown : new Error(String(thrown)));
-      response.destroy();
+      // A client that went away stopped the model itself.
+      if (response.destroyed) return;
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      onFault(error);
+      response.end(`data: ${JSON.stringify({ error: { message: error.message, type: 'server_error' } })}\n\n`);
     });
   });
   await new Promise<void>((resolve, reject) => {
