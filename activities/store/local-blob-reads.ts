@@ -7,6 +7,7 @@ import { LongshoreError } from '../../shared/errors.ts';
 import type { ByteRange, FileStore } from '../../shared/file-store.ts';
 import { checkContent, checkLength } from './blob-checks.ts';
 import { io } from './io-errors.ts';
+import { cutRange } from './key-checks.ts';
 import { blobPath, type LocalLayout } from './local-layout.ts';
 import { hashOfFile, readChunks, readPart, type FilePart } from './read-file.ts';
 
@@ -90,15 +91,7 @@ function verifier(layout: LocalLayout): (file: number, sha256: string) => Promis
 
 function partOf(layout: LocalLayout, file: number, range: ByteRange | undefined): FilePart {
   const { size } = io(layout.place, () => fs.fstatSync(file));
-  const { start, end = Math.max(size, start) }: ByteRange = range ?? { start: 0 };
-  if (Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0 && end >= start) {
-    return { start: Math.min(start, size), end: Math.min(end, size) };
-  }
-  throw new LongshoreError(
-    'Internal',
-    `${start} to ${end} is no range of bytes.`,
-    'Ask for whole numbers with 0 ≤ start ≤ end.',
-  );
+  return cutRange(range, size);
 }
 
 function openBlob(layout: LocalLayout, sha256: string): number {

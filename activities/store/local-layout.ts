@@ -3,11 +3,10 @@
 import fs from 'node:fs';
 import { join } from 'node:path';
 import { sha256Hex } from '../../shared/digest.ts';
-import { LongshoreError } from '../../shared/errors.ts';
 import { objectKey } from '../../shared/file-store.ts';
-import { isSha256 } from './blob-checks.ts';
 import { ensureFolder } from './folders.ts';
 import { io, systemCode } from './io-errors.ts';
+import { checkedSha256, segmentsOf } from './key-checks.ts';
 import { removeAbandonedTemps } from './temp-file.ts';
 
 /** The folders of one namespace. */
@@ -63,27 +62,14 @@ export function localLayout(folder: string, namespace: string): LocalLayout {
   };
 }
 
-const SEGMENT = /^(?!\.)[\w%.-]{1,200}(?<!\.)$/;
-
 /** The path of a key's segments below a folder. Raises `Internal` for what `objectKey` cannot have made. */
 export function pathBelow(folder: string, key: string): string {
-  const segments = key.split('/');
-  if (segments.every((segment) => SEGMENT.test(segment))) return join(folder, ...segments);
-  throw new LongshoreError(
-    'Internal',
-    `${JSON.stringify(key.slice(0, 200))} is no key of the file store.`,
-    'Make keys with objectKey.',
-  );
+  return join(folder, ...segmentsOf(key));
 }
 
 /** The path of a blob. Raises `Internal` for what is no SHA-256. */
 export function blobPath(layout: LocalLayout, sha256: string): string {
-  if (isSha256(sha256)) return join(layout.blobs, sha256.slice(0, 2), sha256);
-  throw new LongshoreError(
-    'Internal',
-    `${JSON.stringify(sha256.slice(0, 100))} is no SHA-256.`,
-    'Name blobs by 64 lower-case hexadecimal digits.',
-  );
+  return join(layout.blobs, checkedSha256(sha256).slice(0, 2), sha256);
 }
 
 /** The names in a folder; none where there is no such folder. */
