@@ -64,7 +64,7 @@ export async function hostWorker(options: HostOptions): Promise<HostedWorker> {
 }
 
 /** Signals are the command's own, so the SDK is told to leave them alone; logs go to a file. Once a process. */
-function installRuntime(home: Home, note: (text: string) => void): void {
+export function installRuntime(home: Home, note: (text: string) => void): void {
   const path = join(home.logsFolder, 'worker.log');
   Runtime.install({
     shutdownSignals: [],

@@ -7,6 +7,7 @@ import { Command, CommanderError } from 'commander';
 
 import type { CommandContext, RegisterCommand } from './command.ts';
 import { addExamples } from './command.ts';
+import { registerApprovals } from './commands/approvals.ts';
 import { registerDev } from './commands/dev.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerFiles } from './commands/files.ts';
@@ -35,6 +36,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerWorker,
   registerSpec,
   registerTurns,
+  registerApprovals,
   registerFiles,
   registerDoctor,
 ];

@@ -4,6 +4,11 @@ import type { TurnView } from '../client/turn-view.ts';
 import type { CommittedResult } from '../shared/activities.ts';
 import type { ResultFacts } from '../shared/facts.ts';
 import { isObject, type JsonValue } from '../shared/json.ts';
+import { number, shorten } from './figures.ts';
+import { decidedLine, waitingLine } from './waiting-lines.ts';
+
+/** As much of a call's arguments stands in its line. */
+const ARGUMENT_CHARACTERS = 90;
 
 /** Where progress goes: lasting lines, and one live line on a terminal. */
 export interface ProgressSink {
@@ -39,6 +44,10 @@ function linesOf(news: TurnNews, paint: ProgressSink['paint']): readonly string[
       return [ended(news.call, paint)];
     case 'committed':
       return placements(news.step, paint);
+    case 'waiting':
+      return news.calls.map((asked) => waitingLine(asked, paint));
+    case 'decided':
+      return [decidedLine(news.call, paint)];
     case 'ended':
       return [];
   }
@@ -51,10 +60,17 @@ function answered(step: StepRecord, paint: ProgressSink['paint']): readonly stri
   const asked = model.toolCalls.length === 0 ? 'answers' : `asks for ${count(model.toolCalls.length, 'call')}`;
   const detail = `${number(inputTokens)} tokens in, ${number(outputTokens)} out, ${number(model.durationMs)} ms`;
   const head = `${paint('bold', `step ${step.index}`)}  ${model.modelName} ${asked} ${paint('dim', `(${detail})`)}`;
-  const calls = step.calls.map(({ proposed: { callKey, server, tool, arguments: args } }) => {
-    return `  ${paint('cyan', callKey)} ${server === '' ? tool : `${server}.${tool}`} ${paint('dim', shorten(JSON.stringify(args), 90))}`;
+  const calls = step.calls.map(({ proposed }) => {
+    const { callKey, server, tool } = proposed;
+    return `  ${paint('cyan', callKey)} ${server === '' ? tool : `${server}.${tool}`} ${paint('dim', argumentsOf(proposed))}`;
   });
   return [head, ...calls];
+}
+
+/** As they came: text that is no JSON object stands as it is, on one line. */
+function argumentsOf({ arguments: args, argumentsText, argumentsRef }: CallRecord['proposed']): string {
+  if (argumentsRef) return `(${number(argumentsRef.bytes)} bytes of arguments)`;
+  return shorten(argumentsText?.replaceAll(/\s+/g, ' ') ?? JSON.stringify(args), ARGUMENT_CHARACTERS);
 }
 
 function ended(call: CallRecord, paint: ProgressSink['paint']): string {
@@ -94,6 +110,8 @@ function placement(call: CallRecord, committed: CommittedResult, paint: Progress
 function liveLine(record: TurnRecord): string {
   const step = record.steps.length;
   const open = record.steps.at(-1)?.calls.filter((call) => call.input && !call.facts) ?? [];
+  const waiting = record.asked.waiting().length;
+  if (open.length === 0 && waiting > 0) return `step ${step - 1}: waiting for ${count(waiting, 'decision')}`;
   if (open.length === 0) return `step ${step}: waiting for the model`;
   return `step ${step - 1}: ${open.map((call) => `${call.proposed.server}.${call.proposed.tool}`).join(', ')}`;
 }
@@ -134,12 +152,4 @@ function sizeOf(facts: ResultFacts): string {
 
 function count(amount: number, noun: string): string {
   return `${number(amount)} ${noun}${amount === 1 ? '' : 's'}`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
-function shorten(text: string, characters: number): string {
-  return text.length <= characters ? text : `${text.slice(0, characters - 1).toWellFormed()}…`;
 }

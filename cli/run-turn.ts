@@ -1,6 +1,7 @@
 // `longshore run`: one turn to its end, with what it needs brought up and put away again.
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import type { AskedCall } from '../client/asked-calls.ts';
 import { cancelTurn, describeTurn, requireQuestion, startTurn, watchTurn } from '../client/turns.ts';
 import type { TurnView } from '../client/turn-view.ts';
 import type { UserMessage } from '../shared/messages.ts';
@@ -13,14 +14,17 @@ import { EXIT_INTERRUPTED, Interrupted } from './interrupts.ts';
 import { type Interruption, untilLeft } from './leave-turn.ts';
 import { loadSpec, type LoadedSpec } from './load-spec.ts';
 import type { Output } from './output.ts';
+import { ownCommand } from './own-command.ts';
 import { watchPending } from './pending.ts';
 import { checkLaunch, checkServers } from './preflight.ts';
 import { progressPrinter, summaryLines } from './progress.ts';
+import { createAsker, createTeller, type Asker } from './prompt/ask.ts';
 import { connectProject, openProject, type Project } from './project.ts';
 import type { CommandContext } from './command.ts';
 import { openStore } from './store.ts';
 import { reaching } from './temporal-faults.ts';
 import { type MessageOptions, readMessage } from './user-input.ts';
+import { elsewhereLines } from './waiting-lines.ts';
 
 /** What the command line says. */
 export interface RunOptions extends MessageOptions {
@@ -133,6 +137,8 @@ async function toItsEnd(
     hints: leavingHints(run, workflowId, place.taskQueue),
   });
   const live = liveLine(output);
+  const asking = openAsking(run, client, { server: place.server, prompt: live.prompt });
+  const print = progressPrinter({ ...output, live: live.show });
   const pending = watchPending(client, workflowId, {
     tell: (text) => output.line(`  ${output.paint('yellow', text)}`),
     waitFor: live.waitFor,
@@ -140,7 +146,10 @@ async function toItsEnd(
   try {
     const record = await Promise.race([
       watchTurn(client, workflowId, {
-        onNews: progressPrinter({ ...output, live: live.show }),
+        onNews: (news, now) => {
+          print(news, now);
+          asking.sync(now.asked.waiting());
+        },
         signal: watching.signal,
       }),
       left,
@@ -155,26 +164,61 @@ async function toItsEnd(
   } finally {
     watching.abort();
     pending.stop();
+    asking.close();
     output.endLive();
   }
 }
 
-/** One live line of two voices: what waits for its next try is said instead of what the turn does, as long as it waits. */
+/** Asks in the terminal where there is one to type at; else says how to decide from elsewhere. */
+function openAsking(
+  { context, project }: Run,
+  client: Client,
+  place: { readonly server: TemporalServer; readonly prompt: (text: string | null) => void },
+): Asker {
+  const { output, interrupts, env } = context;
+  const { connectionOptions, namespace } = place.server;
+  const server = { address: connectionOptions.address, namespace };
+  const tell = (calls: readonly AskedCall[]): void => {
+    for (const line of elsewhereLines(calls, server)) output.line(`  ${line}`);
+  };
+  if (!output.isTerminal || !process.stdin.isTTY) return createTeller(tell);
+  const store = openStore(project.home, env, project.config);
+  const { prompt } = place;
+  return createAsker({
+    client,
+    store,
+    input: process.stdin,
+    output,
+    prompt,
+    onInterrupt: interrupts.raise,
+    onLater: tell,
+  });
+}
+
+/** The live lines have three voices: what the turn does, or in its stead what waits for its next try, and below it a prompt. */
 function liveLine(output: Output): {
   readonly show: (text: string) => void;
   readonly waitFor: (text: string | null) => void;
+  readonly prompt: (text: string | null) => void;
 } {
   let shown = '';
   let waiting: string | null = null;
+  let prompt: string | null = null;
+  const draw = (): void => output.live([waiting ?? shown, ...(prompt === null ? [] : [prompt])].join('\n'));
   return {
     show: (text) => {
       shown = text;
-      output.live(waiting ?? shown);
+      draw();
     },
     waitFor: (text) => {
       if (text === null && waiting === null) return;
       waiting = text;
-      output.live(waiting ?? shown);
+      draw();
+    },
+    prompt: (text) => {
+      if (text === null && prompt === null) return;
+      prompt = text;
+      draw();
     },
   };
 }
@@ -219,9 +263,4 @@ function linksOf(server: TemporalServer, workflowId: string, runId: string): Par
     uiUrl: ui === undefined ? null : `${ui.replace(/\/$/, '')}/${path}`,
     command: `${ownCommand()} turns show ${workflowId}`,
   };
-}
-
-/** How this command line is called: from the package by its name, from a checkout by npm. */
-function ownCommand(): string {
-  return import.meta.url.endsWith('.ts') ? 'npm run longshore --' : 'longshore';
 }

@@ -13,9 +13,19 @@ import type {
 import type { CatalogFacts } from '../shared/catalog.ts';
 import type { ErrorRecord } from '../shared/errors.ts';
 import type { ResultFacts } from '../shared/facts.ts';
+import type { NotifyInput } from '../shared/approval-events.ts';
+import type { ResolveApprovalResult } from '../shared/approvals.ts';
 import { isObject } from '../shared/json.ts';
 import type { AgentTurnInput, AgentTurnResult, TurnEnd } from '../shared/turn.ts';
+import { AskedCalls, type AskedCall } from './asked-calls.ts';
 import { decodeFirst, type HistoryEvent } from './history.ts';
+
+/** A result that a newer generation of its call took the place of. */
+export interface EarlierResult {
+  readonly generation: number;
+  readonly facts?: ResultFacts;
+  readonly committed?: CommittedResult;
+}
 
 /** A tool call with what is known of it so far. */
 export interface CallRecord {
@@ -24,6 +34,8 @@ export interface CallRecord {
   facts?: ResultFacts;
   /** Set once the step is committed. */
   committed?: CommittedResult;
+  /** Results of earlier generations, oldest first. */
+  readonly earlier: EarlierResult[];
 }
 
 /** A step with what is known of it so far. */
@@ -47,6 +59,8 @@ export interface TurnRecord {
   ended?: TurnEnd;
   /** The execution closed without a result: terminated, timed out, or failed. */
   closed?: ErrorRecord;
+  /** Calls that people were asked about. */
+  readonly asked: AskedCalls;
   events: number;
 }
 
@@ -58,6 +72,10 @@ export type TurnNews =
   | { readonly type: 'model-answered'; readonly step: StepRecord }
   | { readonly type: 'call-started'; readonly call: CallRecord }
   | { readonly type: 'call-ended'; readonly call: CallRecord }
+  /** Calls that wait for a person from now on. */
+  | { readonly type: 'waiting'; readonly calls: readonly AskedCall[] }
+  /** A person decided. */
+  | { readonly type: 'decided'; readonly call: AskedCall }
   | { readonly type: 'ended' };
 
 type Scheduled =
@@ -74,7 +92,7 @@ export class TurnRecorder {
 
   constructor(client: Pick<Client, 'options'>, workflowId: string) {
     this.client = client;
-    this.record = { workflowId, steps: [], events: 0 };
+    this.record = { workflowId, steps: [], asked: new AskedCalls(), events: 0 };
   }
 
   /** Takes one event in; says what it told, if anything. */
@@ -85,6 +103,8 @@ export class TurnRecorder {
     if (event.activityTaskScheduledEventAttributes) return this.addScheduled(event);
     const completed = event.activityTaskCompletedEventAttributes;
     if (completed) return this.addCompleted(String(completed.scheduledEventId), completed.result);
+    if (event.workflowExecutionUpdateAcceptedEventAttributes) return this.addAccepted(event);
+    if (event.workflowExecutionUpdateCompletedEventAttributes) return this.addDecided(event);
     return this.addClose(event);
   }
 
@@ -100,19 +120,24 @@ export class TurnRecorder {
         const input = await decodeFirst<CallModelInput>(this.client, attributes?.input);
         this.scheduled.set(id, { name, input });
         this.record.turn ??= input.turn;
-        return [...this.addCommit(input.commit), { type: 'model-asked', step: input.step }];
+        return [...this.addCommit(input), { type: 'model-asked', step: input.step }];
       }
       case 'longshoreCommitStep': {
         const input = await decodeFirst<CommitStepInput>(this.client, attributes?.input);
         this.scheduled.set(id, { name, input });
         this.record.turn ??= input.turn;
-        return this.addCommit(input.commit);
+        return [...this.addCommit(input), ...this.addPause(input)];
       }
+      case 'longshoreNotify':
+        this.record.asked.addNotice(await decodeFirst<NotifyInput>(this.client, attributes?.input));
+        return [];
       case 'longshoreCallTool': {
         const input = await decodeFirst<CallToolInput>(this.client, attributes?.input);
         this.scheduled.set(id, { name, input });
+        this.record.asked.addStarted(input.turn.workflowId, input.callKey);
         const call = this.findCall(input.callKey);
         if (!call) return [];
+        if (call.input && input.generation > call.input.generation) keepEarlier(call, call.input.generation);
         call.input = input;
         return [{ type: 'call-started', call }];
       }
@@ -138,6 +163,8 @@ export class TurnRecorder {
         const call = this.findCall(scheduled.input.callKey);
         if (!call) return [];
         call.facts = await decodeFirst<ResultFacts>(this.client, payloads);
+        // That of an earlier generation, which the record keeps beside it.
+        if ((call.committed?.generation ?? 0) < scheduled.input.generation) delete call.committed;
         return [{ type: 'call-ended', call }];
       }
       case 'longshoreCommitStep': {
@@ -151,7 +178,7 @@ export class TurnRecorder {
   }
 
   private addAnswer(input: CallModelInput, answer: CallModelResult): TurnNews {
-    const calls = answer.toolCalls.map((proposed): CallRecord => ({ proposed }));
+    const calls = answer.toolCalls.map((proposed): CallRecord => ({ proposed, earlier: [] }));
     const step: StepRecord = { index: input.step, model: answer, calls };
     this.record.steps[input.step] = step;
     const before = input.commit && this.record.steps[input.commit.step];
@@ -159,24 +186,48 @@ export class TurnRecorder {
     return { type: 'model-answered', step };
   }
 
-  private addCommit(commit: StepCommit | undefined): TurnNews[] {
+  private addCommit({ turn, commit }: Pick<CommitStepInput, 'turn' | 'commit'>): TurnNews[] {
     const step = commit && this.record.steps[commit.step];
     if (!step) return [];
     // A large commit comes in parts; one that is tried again, by another Activity, tells nothing new.
-    const known = new Set(step.commit?.results.map((result) => result.callKey));
-    const added = commit.results.filter((result) => !known.has(result.callKey));
+    const known = new Set(step.commit?.results.map(resultKey));
+    const added = commit.results.filter((result) => !known.has(resultKey(result)));
     if (added.length === 0) return [];
     step.commit = { step: commit.step, results: [...(step.commit?.results ?? []), ...added] };
     for (const committed of added) {
       const call = this.findCall(committed.callKey);
       if (call) call.committed = committed;
+      this.record.asked.addEnded(turn.workflowId, committed.callKey);
     }
     return [{ type: 'committed', step }];
+  }
+
+  private addPause({ turn, pause }: CommitStepInput): readonly TurnNews[] {
+    const calls = pause ? this.record.asked.addPause(turn, pause) : [];
+    return calls.length === 0 ? [] : [{ type: 'waiting', calls }];
+  }
+
+  private async addAccepted(event: HistoryEvent): Promise<readonly TurnNews[]> {
+    const input = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
+    const decision = input?.args ? await decodeFirst<unknown>(this.client, input.args) : null;
+    this.record.asked.addAccepted(String(event.eventId), input?.name, decision);
+    return [];
+  }
+
+  private async addDecided(event: HistoryEvent): Promise<readonly TurnNews[]> {
+    const { acceptedEventId, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
+    const accepted = String(acceptedEventId);
+    // A failure leaves the call waiting.
+    if (!outcome?.success || !this.record.asked.isDecision(accepted)) return [];
+    const result = await decodeFirst<ResolveApprovalResult>(this.client, outcome.success);
+    const call = this.record.asked.addDecided(accepted, result);
+    return call ? [{ type: 'decided', call }] : [];
   }
 
   private async addClose(event: HistoryEvent): Promise<readonly TurnNews[]> {
     const completed = event.workflowExecutionCompletedEventAttributes;
     if (completed) {
+      this.record.asked.close();
       // A user's own Workflow with a turn in line has a result of its own.
       const result = await decodeFirst<AgentTurnResult | null>(this.client, completed.result);
       if (isObject(result) && 'status' in result && 'head' in result) this.record.result = result;
@@ -185,12 +236,23 @@ export class TurnRecorder {
     const closed = closeReason(event);
     if (!closed) return [];
     this.record.closed = closed;
+    this.record.asked.close();
     return [{ type: 'ended' }];
   }
 
   private findCall(callKey: string): CallRecord | undefined {
     return this.record.steps.flatMap((step) => step.calls).find((call) => call.proposed.callKey === callKey);
   }
+}
+
+function keepEarlier(call: CallRecord, generation: number): void {
+  const { facts, committed } = call;
+  call.earlier.push({ generation, ...(facts && { facts }), ...(committed && { committed }) });
+}
+
+/** A call that is made anew is committed anew. */
+function resultKey({ callKey, generation = 0 }: CommittedResult): string {
+  return `${callKey}+${generation}`;
 }
 
 function closeReason(event: HistoryEvent): ErrorRecord | null {

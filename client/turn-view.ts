@@ -1,12 +1,24 @@
 // The form in which programs meet a turn: `run --json` and `turns show --json`. Built from history alone.
 import { createHash } from 'node:crypto';
+import { approvalId } from '../shared/approvals.ts';
 import type { FileFacts } from '../shared/facts.ts';
 import type { ErrorRecord } from '../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../shared/json.ts';
 import type { ToolOutcome } from '../shared/messages.ts';
 import type { Placement, PlacementRule } from '../shared/placement.ts';
 import type { TurnStatus } from '../shared/turn.ts';
+import type { AskedCall } from './asked-calls.ts';
+import { decisionView, isoTime, waitingView, type DecisionView, type WaitingView } from './decision-view.ts';
 import type { CallRecord, StepRecord, TurnRecord } from './turn-record.ts';
+
+/** A result that a newer generation of the call took the place of. */
+export interface EarlierView {
+  readonly generation: number;
+  readonly outcome: ToolOutcome | null;
+  readonly bytes: number;
+  readonly sha256: string | null;
+  readonly path: string | null;
+}
 
 /** A tool call of a turn. `placement` and `rule` are null until the step is committed. */
 export interface ToolCallView {
@@ -14,8 +26,10 @@ export interface ToolCallView {
   readonly server: string;
   readonly tool: string;
   readonly arguments: JsonObject;
-  /** `running` until the call has its result. */
-  readonly outcome: ToolOutcome | 'running';
+  /** What the model wrote where it was no JSON object, at most 200 characters; `arguments` is `{}` then. */
+  readonly argumentsText?: string;
+  /** `running` until the call has its result, `waiting` while a person is asked. */
+  readonly outcome: ToolOutcome | 'running' | 'waiting';
   readonly bytes: number;
   readonly sha256: string;
   readonly mediaType: string;
@@ -31,6 +45,14 @@ export interface ToolCallView {
   readonly durationMs: number;
   /** What else is worth knowing: `{unsaved: 'StoreFull'}` for a result of which only an excerpt is left. */
   readonly note?: JsonValue;
+  /** While a person is asked. */
+  readonly waiting?: WaitingView;
+  /** Who decided on it, in order; left out where nobody did. */
+  readonly decisions?: readonly DecisionView[];
+  /** Left out where it is 0: the call was not made anew. */
+  readonly generation?: number;
+  /** Results that newer ones took the place of, oldest first; left out where there are none. */
+  readonly earlier?: readonly EarlierView[];
 }
 
 /** A step of a turn. */
@@ -85,14 +107,14 @@ export function referencedTexts(record: TurnRecord): readonly string[] {
 /** Builds the view. */
 export function viewOf(record: TurnRecord, context: ViewContext): TurnView {
   const { result, closed } = record;
-  const steps = record.steps.flatMap((step) => stepView(step, context));
+  const steps = record.steps.flatMap((step) => stepView(step, record, context));
   const calls = steps.flatMap((step) => step.toolCalls);
   const answer = result?.answerRef ? (context.texts.get(result.answerRef.sha256) ?? null) : (result?.answer ?? null);
   return {
     workflowId: record.workflowId,
     runId: context.runId,
     session: result?.session ?? record.turn?.session ?? record.input?.session ?? null,
-    status: result?.status ?? record.ended ?? (closed ? 'failed' : 'running'),
+    status: result?.status ?? record.ended ?? (closed ? 'failed' : openStatus(record)),
     answer,
     error: result?.error ?? closed ?? null,
     steps,
@@ -106,26 +128,33 @@ export function viewOf(record: TurnRecord, context: ViewContext): TurnView {
   };
 }
 
-function stepView(step: StepRecord, context: ViewContext): StepView[] {
+function openStatus({ asked }: TurnRecord): 'waiting' | 'running' {
+  return asked.waiting().length > 0 ? 'waiting' : 'running';
+}
+
+function stepView(step: StepRecord, record: TurnRecord, context: ViewContext): StepView[] {
   if (!step.model) return [];
   const { modelName: name, usage, finishReason, durationMs, attempts } = step.model;
   const model = { name, ...usage, finishReason, durationMs, attempts };
-  return [{ index: step.index, model, toolCalls: step.calls.map((call) => callView(call, context)) }];
+  return [{ index: step.index, model, toolCalls: step.calls.map((call) => callView(call, record, context)) }];
 }
 
-function callView(call: CallRecord, context: ViewContext): ToolCallView {
+function callView(call: CallRecord, record: TurnRecord, context: ViewContext): ToolCallView {
   const { proposed, facts, committed } = call;
   const { callKey, server, tool } = proposed;
   const text = proposed.argumentsRef && context.texts.get(proposed.argumentsRef.sha256);
   // Arguments by reference are JSON objects: `longshoreCallModel` stages nothing else under such a reference.
   const args = text === undefined ? proposed.arguments : (JSON.parse(text) as JsonObject);
   const measured = facts ?? spokenFacts(call);
+  const asked = record.asked.byId.get(approvalId(record.turn?.workflowId ?? record.workflowId, callKey));
+  const waiting = asked?.state === 'waiting' ? waitingView(asked) : undefined;
   return {
     callKey,
     server,
     tool,
     arguments: args,
-    outcome: committed?.outcome ?? facts?.outcome ?? 'running',
+    ...(proposed.argumentsText !== undefined && { argumentsText: proposed.argumentsText }),
+    outcome: waiting ? 'waiting' : (committed?.outcome ?? facts?.outcome ?? 'running'),
     bytes: measured.bytes,
     sha256: measured.sha256,
     mediaType: measured.mediaType,
@@ -139,7 +168,28 @@ function callView(call: CallRecord, context: ViewContext): ToolCallView {
     attempts: facts?.attempts ?? 0,
     durationMs: facts?.durationMs ?? 0,
     ...(facts?.note !== undefined && { note: facts.note }),
+    ...(waiting && { waiting }),
+    ...decisionsView(call, asked),
+    ...generationsView(call),
   };
+}
+
+/** By Updates; where the deadline decided there is none, and the commit tells. */
+function decisionsView({ committed }: CallRecord, asked: AskedCall | undefined): Pick<ToolCallView, 'decisions'> {
+  if (asked && asked.decisions.length > 0) return { decisions: asked.decisions.map(decisionView) };
+  if (!committed?.decided) return {};
+  const { decision, approver, decidedAt, reason = null } = committed.decided;
+  return { decisions: [{ decision, approver, decidedAt: isoTime(decidedAt), reason }] };
+}
+
+function generationsView({ input, earlier }: CallRecord): Pick<ToolCallView, 'generation' | 'earlier'> {
+  const generation = input?.generation ?? 0;
+  const views = earlier.map(({ generation: number, facts, committed }): EarlierView => {
+    const outcome = committed?.outcome ?? facts?.outcome ?? null;
+    const { bytes = 0, sha256 = null } = facts ?? {};
+    return { generation: number, outcome, bytes, sha256, path: committed?.file?.path ?? facts?.file?.path ?? null };
+  });
+  return { ...(generation > 0 && { generation }), ...(views.length > 0 && { earlier: views }) };
 }
 
 function blocksOf({ facts }: CallRecord, context: ViewContext): readonly FileFacts[] {
