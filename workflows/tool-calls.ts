@@ -8,7 +8,7 @@ import { retentionOfTool } from '../shared/retention.ts';
 import { LONGSHORE_SERVER } from '../shared/sandbox-tools.ts';
 import { callTool } from './activities.ts';
 import type { ApprovalDesk } from './approvals/desk.ts';
-import { settleGated, settleQuestion } from './approvals/gated-call.ts';
+import { settleGated, settleQuestion, type Asking } from './approvals/gated-call.ts';
 import { boundCommit } from './commit-size.ts';
 import { afterFailure, cancelledBeforeStart } from './failures.ts';
 import { answerWithoutRunning, deniedUnasked, gateOf, type ReadCounts } from './policy-check.ts';
@@ -37,6 +37,7 @@ interface RunningStep extends StepContext {
 export async function settleCalls(calls: readonly ProposedCall[], context: StepContext): Promise<StepCommit> {
   for (const call of calls) context.open.add(call.callKey);
   const step = { ...context, soFar: { step: context.step, calls, settled: [] } };
+  context.desk.stepUnderWay = step.soFar;
   const settled = await Promise.all(calls.map((call) => settleOne(call, step)));
   if (context.desk.isKeeping) await context.desk.stepSettled();
   return { step: context.step, results: place(settled, context.spec) };
@@ -51,28 +52,35 @@ async function settleOne(call: ProposedCall, step: RunningStep): Promise<Settled
 
 function settle(call: ProposedCall, step: RunningStep): Promise<SettledCall> | SettledCall {
   const { spec, desk, soFar } = step;
-  const isCancelled = CancellationScope.current().consideredCancelled;
   const answer = answerWithoutRunning(call, step.reads);
   if (answer) return { call, result: { spoken: answer } };
   const settings = spec.config.approvals;
   const selector = gateOf(call, spec);
   if (selector !== null && !settings) return { call, result: { spoken: deniedUnasked(call, selector) } };
-  if (isCancelled) return { call, result: { spoken: cancelledBeforeStart() } };
-  const asking = { desk, settings: settings ?? { onDeadline: 'expire' }, step: soFar, run: bound(step) } as const;
-  if (call.server === LONGSHORE_SERVER) return settleQuestion(call, asking);
-  return selector === null ? runCall(call, step) : settleGated(call, selector, asking);
+  if (isCancelled()) return { call, result: { spoken: cancelledBeforeStart() } };
+  const isQuestion = call.server === LONGSHORE_SERVER;
+  if (selector === null && !isQuestion) return runCall(call, step);
+  const asking: Asking = {
+    desk,
+    settings: settings ?? { onDeadline: 'expire' },
+    step: soFar,
+    isCancelled,
+    run: (allowed, generation) => runCall(allowed, step, generation),
+  };
+  return isQuestion ? settleQuestion(call, asking) : settleGated(call, selector ?? '', asking);
 }
 
-function bound(step: RunningStep): (call: ProposedCall, generation: number) => Promise<SettledCall> {
-  return (call, generation) => runCall(call, step, generation);
+function isCancelled(): boolean {
+  return CancellationScope.current().consideredCancelled;
+}
+
+/** What a call is made with; `retry` names a person's wish to have it made again. */
+export interface CallContext extends Pick<StepContext, 'turn' | 'spec'> {
+  readonly retry?: string;
 }
 
 /** Makes a call, whoever allowed it; a higher generation is sent anew, whatever became of the one before. Never rejects. */
-export async function runCall(
-  call: ProposedCall,
-  context: Pick<StepContext, 'turn' | 'spec'>,
-  generation = 0,
-): Promise<SettledCall> {
+export async function runCall(call: ProposedCall, context: CallContext, generation = 0): Promise<SettledCall> {
   try {
     return { call, result: { facts: await callTool(toolInput(call, context, generation)) } };
   } catch (failure) {
@@ -80,11 +88,7 @@ export async function runCall(
   }
 }
 
-function toolInput(
-  call: ProposedCall,
-  context: Pick<StepContext, 'turn' | 'spec'>,
-  generation: number,
-): Parameters<typeof callTool>[0] {
+function toolInput(call: ProposedCall, context: CallContext, generation: number): Parameters<typeof callTool>[0] {
   const limits = context.spec.config.context_management.large_tool_response;
   return {
     turn: context.turn,
@@ -96,6 +100,7 @@ function toolInput(
     schemaHash: call.schemaHash,
     effect: call.effect,
     generation,
+    ...(context.retry !== undefined && { retry: context.retry }),
     perResultTokens: perResultLimit(context.spec, call),
     previewCharacters: limits.preview_characters,
     imageTokens: limits.image_tokens,

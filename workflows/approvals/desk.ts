@@ -16,6 +16,7 @@ import { showReminder, showWaiting } from './attributes.ts';
 import { Grants } from './grants.ts';
 import { Notices } from './notices.ts';
 import { keepOnRecord } from './pause.ts';
+import type { SettledCall } from '../../shared/results.ts';
 import type { StepSoFar } from './pause-record.ts';
 import { Timers, type Due } from './timers.ts';
 import type { ChangedArguments, Wait, WaitEnd } from './wait.ts';
@@ -45,6 +46,10 @@ export class ApprovalDesk {
   readonly denials = new Map<string, DecidedCall>();
   /** The turn's catalog, once it has one; changed arguments are checked against it. */
   catalog: BlobRef | undefined;
+  /** The step whose calls are, or were last, under way. */
+  stepUnderWay: StepSoFar | undefined;
+  /** Results of calls that a person had made again, until they are committed. */
+  readonly madeAnew: SettledCall[] = [];
   private readonly options: DeskOptions;
   private readonly timers = new Timers();
   private readonly notices = new Notices();
@@ -124,8 +129,12 @@ export class ApprovalDesk {
 
   private async keep(step: StepSoFar): Promise<void> {
     const { options, calls } = this;
+    const whole = (): StepSoFar => {
+      const underWay = this.stepUnderWay ?? step;
+      return { ...underWay, settled: [...underWay.settled, ...this.madeAnew] };
+    };
     const keepOnce = (): Promise<void> =>
-      keepOnRecord(step, {
+      keepOnRecord(whole, {
         spec: options.input.spec,
         open: () => calls.open(),
         isAllParked: () => options.openCalls.size === calls.open().length,

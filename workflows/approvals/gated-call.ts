@@ -1,5 +1,5 @@
 // From a call that waits for a person to its one result: denied, expired, cancelled, answered, or run as the person allowed.
-import { CancellationScope } from '@temporalio/workflow';
+// What waits and what runs is lent from outside, so that this is tried without Temporal.
 import type { ProposedCall } from '../../shared/activities.ts';
 import type { ApprovalSettings, DecidedCall } from '../../shared/approvals.ts';
 import {
@@ -24,9 +24,11 @@ import { waitForAnswer, waitForApproval, waitForOutcome } from './waiting-call.t
 
 /** What a gated call is settled with. */
 export interface Asking {
-  readonly desk: ApprovalDesk;
+  readonly desk: Pick<ApprovalDesk, 'wait' | 'grants' | 'denials'>;
   readonly settings: ApprovalSettings;
   readonly step: StepSoFar;
+  /** Whether the turn is cancelled, so that nothing may be begun. */
+  readonly isCancelled: () => boolean;
   /** Makes the call. */
   readonly run: (call: ProposedCall, generation: number) => Promise<SettledCall>;
 }
@@ -74,7 +76,7 @@ export async function settleQuestion(call: ProposedCall, asking: Asking): Promis
 async function runApproved(call: ProposedCall, decided: DecidedCall, asking: Asking): Promise<SettledCall> {
   let standing = decided;
   for (let generation = 0; ; generation += 1) {
-    if (CancellationScope.current().consideredCancelled) {
+    if (asking.isCancelled()) {
       return { call, result: { spoken: cancelledApproved(call) }, decided: standing };
     }
     const settled = { ...(await asking.run(call, generation)), decided: standing, generation };

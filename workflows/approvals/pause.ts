@@ -5,6 +5,7 @@ import type { AgentSpec } from '../../shared/agent-spec.ts';
 import type { PauseRecord } from '../../shared/activities.ts';
 import type { WaitingCall } from '../../shared/approvals.ts';
 import { errorRecordOf } from '../failures.ts';
+import type { SettledCall } from '../../shared/results.ts';
 import { hasBlobs, pauseRecord, type StepSoFar } from './pause-record.ts';
 
 /** What a pause is kept with. */
@@ -24,14 +25,15 @@ export interface PauseKeeping {
 /** A store that is away comes back: until then what waits is not pinned, but stands in history. */
 const RETRY_PAUSE_MS = 5 * 60_000;
 
-/** Ends when nothing waits any more. */
-export async function keepOnRecord(step: StepSoFar, keeping: PauseKeeping): Promise<void> {
+/** Ends when nothing waits any more. `step` gives all that has settled by then. */
+export async function keepOnRecord(step: () => StepSoFar, keeping: PauseKeeping): Promise<void> {
   const known = new Set<string>();
-  let heldBefore = 0;
-  const toHold = (): number => step.settled.filter(hasBlobs).length;
+  let heldBefore: ReadonlySet<SettledCall> = new Set();
+  const toHold = (): readonly SettledCall[] => step().settled.filter(hasBlobs);
+  const hasMore = (): boolean => toHold().some((one) => !heldBefore.has(one));
   const keyOf = ({ callKey, digest }: WaitingCall): string => `${callKey} ${digest}`;
   const isFresh = (call: WaitingCall): boolean => !known.has(keyOf(call));
-  const isDue = (): boolean => keeping.open().some(isFresh) || (keeping.isAllParked() && toHold() > heldBefore);
+  const isDue = (): boolean => keeping.open().some(isFresh) || (keeping.isAllParked() && hasMore());
   while (keeping.open().length > 0) {
     if (!isDue()) {
       await condition(() => keeping.open().length === 0 || isDue());
@@ -39,9 +41,9 @@ export async function keepOnRecord(step: StepSoFar, keeping: PauseKeeping): Prom
     }
     const waiting = keeping.open();
     const held = toHold();
-    const isDone = await tryCommit(pauseRecord(step, waiting, keeping.spec), keeping);
+    const isDone = await tryCommit(pauseRecord(step(), waiting, keeping.spec), keeping);
     if (!isDone) continue;
-    heldBefore = held;
+    heldBefore = new Set(held);
     const fresh = waiting.filter(isFresh);
     for (const call of fresh) known.add(keyOf(call));
     keeping.recorded(fresh);

@@ -77,6 +77,11 @@ export class WaitingCalls {
     return result;
   }
 
+  /** How a wait ended; undefined while it is open. */
+  endOf(call: WaitingCall): WaitEnd | undefined {
+    return this.waits.get(keyOf(call))?.end;
+  }
+
   /** Ends a wait without a person; what ended it before stands. */
   end(call: WaitingCall, end: WaitEnd): void {
     const wait = this.waits.get(keyOf(call));
