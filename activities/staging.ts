@@ -198,8 +198,16 @@ async function writeBlob(
   }
 }
 
+const STORE_ERRORS: ReadonlySet<string> = new Set([
+  'StoreFull',
+  'StoreUnavailable',
+  'StoreDenied',
+  'StoreMisconfigured',
+  'BlobCorrupt',
+]);
+
 function isStoreError(error: LongshoreError): boolean {
-  return error.type === 'StoreFull' || error.type === 'StoreUnavailable' || error.type === 'BlobCorrupt';
+  return STORE_ERRORS.has(error.type);
 }
 
 async function unsavedFacts(

@@ -9,7 +9,8 @@ import type { LongshoreConfig } from '../shared/config.ts';
 import type { McpConfig } from '../shared/mcp-config.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
-import { LongshorePlugin } from './plugin.ts';
+import { storeSettings } from './open-store.ts';
+import { LongshorePlugin, type LongshorePluginOptions } from './plugin.ts';
 
 /** What a Worker is started with. */
 export interface StartWorkerOptions {
@@ -51,7 +52,7 @@ export const WORKER_SETTINGS = {
 export async function startWorker(options: StartWorkerOptions): Promise<RunningWorker> {
   const { namespace, home, mcp, config, env, log, configFolder } = options;
   const plugin = new LongshorePlugin({
-    store: { folder: home.storeFolder, namespace },
+    store: openedStore(options),
     mcp,
     env,
     log,
@@ -71,6 +72,14 @@ export async function startWorker(options: StartWorkerOptions): Promise<RunningW
       await run;
     },
   };
+}
+
+/** With the settings as they are, so that the plugin knows which variable holds a key. */
+function openedStore({ config, env, home, namespace }: StartWorkerOptions): LongshorePluginOptions['store'] {
+  const settings = storeSettings(env, config.store);
+  return settings.type === 's3'
+    ? { ...settings, namespace }
+    : { type: 'local', folder: settings.folder ?? home.storeFolder, namespace };
 }
 
 function createWorker(

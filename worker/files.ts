@@ -1,3 +1,3 @@
-// The file store as the command line uses it: the local driver, and what manifests know of files.
-export { createLocalStore } from '../activities/store/local.ts';
+// The file store as the command line uses it: how it is opened, and what manifests know of files.
 export { findFile, listManifests, type FoundFile } from '../activities/store/manifest.ts';
+export { openFileStore, storeSettings } from './open-store.ts';

@@ -10,5 +10,7 @@ export {
   type LocalToolOutput,
 } from '../activities/mcp/local.ts';
 export { createLocalStore } from '../activities/store/local.ts';
+export { createS3Store, type S3Store, type S3StoreOptions } from '../activities/store/s3.ts';
 export { LongshoreError, type ErrorRecord, type ErrorType } from '../shared/errors.ts';
 export type { FileStore } from '../shared/file-store.ts';
+export type { S3StoreSettings, StoreSettings } from '../shared/store-settings.ts';

@@ -7,21 +7,25 @@ import { createMcpPool, type McpPool } from '../activities/mcp/pool.ts';
 import { createAskModel } from '../activities/model/ask.ts';
 import { warmUpMeasure } from '../activities/measure.ts';
 import { closeSandbox } from '../activities/sandbox/server.ts';
-import { createLocalStore } from '../activities/store/local.ts';
 import type { LongshoreHooks } from '../shared/hooks.ts';
 import type { LongshoreConfig } from '../shared/config.ts';
 import { LongshoreError } from '../shared/errors.ts';
 import type { FileStore } from '../shared/file-store.ts';
+import type { S3StoreSettings } from '../shared/store-settings.ts';
 import type { McpConfig } from '../shared/mcp-config.ts';
 import { checkMcpConfig, redact } from '../shared/mcp-config-schema.ts';
 import { loggerOf, type Log } from './log.ts';
-import { modelKey, redactBytes, redactingModel, rememberingCredentials } from './secrets.ts';
+import { openFileStore } from './open-store.ts';
+import { ownSecrets, redactBytes, redactingModel, rememberingCredentials } from './secrets.ts';
 import { createTelemetry } from './telemetry.ts';
 
 /** What the plugin works with. */
 export interface LongshorePluginOptions {
-  /** Where files live: a store, or a folder for the local one. Workers that share turns share it. */
-  readonly store: FileStore | { readonly folder: string; readonly namespace?: string };
+  /** Where files live: a store, a folder for the local one, or a bucket. Workers that share turns share it. */
+  readonly store:
+    | FileStore
+    | { readonly type?: 'local'; readonly folder: string; readonly namespace?: string }
+    | (S3StoreSettings & { readonly namespace?: string });
   /** MCP servers in the form that MCP clients share (`{mcpServers: {…}}`), or already checked. */
   readonly mcp?: McpConfig | { readonly mcpServers: { readonly [name: string]: unknown } };
   /** Tools in this process, as servers; see `defineLocalServer`. */
@@ -40,6 +44,8 @@ export interface LongshorePluginOptions {
   readonly configFolder?: string;
   /** @default Temporal's own logger */
   readonly log?: Log;
+  /** The clock of the retention sweep, for tests. Milliseconds since 1970. @default the earlier one of the Worker's and Temporal's */
+  readonly sweepClock?: () => number;
 }
 
 /**
@@ -65,10 +71,11 @@ export class LongshorePlugin extends SimplePlugin {
       log: options.log ?? loggerOf('mcp'),
       ...(options.configFolder !== undefined && { configFolder: options.configFolder }),
     });
+    const keyVariable = keyVariableOf(options.store);
     // Asked for each time: a token may be replaced while the Worker runs.
-    const secrets = (): readonly string[] => [...pool.secrets(), ...modelKey(env)];
+    const secrets = (): readonly string[] => [...pool.secrets(), ...ownSecrets(env, keyVariable)];
     const redactText = (text: string): string => redact(text, secrets());
-    const credentials = rememberingCredentials(mcp, env);
+    const credentials = rememberingCredentials(mcp, env, keyVariable);
     const telemetry = createTelemetry({ log: options.log ?? loggerOf('turn'), redact: redactText });
     const askModel = createAskModel({
       env,
@@ -76,7 +83,7 @@ export class LongshorePlugin extends SimplePlugin {
       ...(options.providers && { providers: options.providers }),
     });
     const activities = createActivities({
-      store: storeOf(options.store),
+      store: storeOf(options.store, env),
       pool,
       askModel: telemetry.watchModel(redactingModel(askModel, (text) => redact(text, credentials()))),
       prices: options.prices ?? {},
@@ -112,9 +119,16 @@ export class LongshorePlugin extends SimplePlugin {
   }
 }
 
-function storeOf(store: LongshorePluginOptions['store']): FileStore {
+function storeOf(store: LongshorePluginOptions['store'], env: NonNullable<LongshorePluginOptions['env']>): FileStore {
   if ('putBlob' in store) return store;
-  return createLocalStore({ folder: store.folder, namespace: store.namespace ?? 'default' });
+  const { namespace = 'default', ...rest } = store;
+  const settings = rest.type === 's3' ? rest : ({ ...rest, type: 'local' } as const);
+  return openFileStore({ settings, folder: '', namespace, env }); // a local one has its own folder
+}
+
+function keyVariableOf(store: LongshorePluginOptions['store']): string | undefined {
+  if ('putBlob' in store || store.type !== 's3') return undefined;
+  return store.encryption?.type === 'sse-c' ? store.encryption.keyVariable : undefined;
 }
 
 function mcpConfig(given: LongshorePluginOptions['mcp']): McpConfig {

@@ -10,19 +10,31 @@ import { redactValue } from '../shared/redact-value.ts';
 export type RedactText = (text: string) => string;
 
 /** The key of the built-in provider; shorter ones are placeholders such as `none`. */
-export function modelKey(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+function modelKey(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const key = env['OPENAI_API_KEY'];
   return key !== undefined && key.length >= 8 ? [key] : [];
+}
+
+const STORE_VARIABLES = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
+
+/** The model's key, those of the file store in S3, and its own key for SSE-C, which the variable named holds. */
+export function ownSecrets(
+  env: Readonly<Record<string, string | undefined>>,
+  keyVariable?: string | undefined,
+): readonly string[] {
+  const variables = keyVariable === undefined ? STORE_VARIABLES : [...STORE_VARIABLES, keyVariable];
+  return [...modelKey(env), ...variables.map((name) => env[name] ?? '').filter((value) => value.length >= 8)];
 }
 
 /** The credentials of now and of every time before: one may be replaced while the Worker runs. */
 export function rememberingCredentials(
   mcp: McpConfig,
   env: Readonly<Record<string, string | undefined>>,
+  keyVariable?: string | undefined,
 ): () => readonly string[] {
   const known = new Set<string>();
   return () => {
-    for (const credential of [...credentialsOf(mcp, env), ...modelKey(env)]) known.add(credential);
+    for (const credential of [...credentialsOf(mcp, env), ...ownSecrets(env, keyVariable)]) known.add(credential);
     return [...known];
   };
 }

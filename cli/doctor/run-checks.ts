@@ -5,6 +5,7 @@ import { namedServer } from '../../worker/dev-server.ts';
 import { openHome } from '../../worker/home.ts';
 import { loadConfig, loadMcp } from '../load-config.ts';
 import type { CommandContext } from '../command.ts';
+import { openStore } from '../store.ts';
 import type { Check } from './check.ts';
 import { check, ok } from './check.ts';
 import { checkHome, checkNode, checkStore } from './machine.ts';
@@ -33,7 +34,7 @@ export async function runChecks(mcpFile: string | undefined, context: CommandCon
   const mcp = await found(
     'MCP configuration',
     async () => loadMcp({ cwd, mcpFile, config }),
-    ({ mcp }) => mcp.source,
+    ({ source }) => source ?? 'none: no --mcp, no mcp.json here, no `mcpServers` in temporal.config',
   );
   const home = await found(
     'home',
@@ -42,7 +43,7 @@ export async function runChecks(mcpFile: string | undefined, context: CommandCon
   );
   if (home !== undefined) {
     checks.push(await check('disk', async () => checkHome(home)));
-    checks.push(await check('file store', async () => checkStore(home)));
+    checks.push(await check('file store', async () => checkStore(openStore(home, env, config, 'longshore-doctor'))));
   }
   const named = await found(
     'Temporal setting',
