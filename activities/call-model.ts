@@ -13,6 +13,7 @@ import { commitAndCheck, createSeenRuns } from './resume.ts';
 import { systemText } from './system-text.ts';
 import { createTranscriptStore, type Transcript, type TranscriptStore } from './transcript.ts';
 import {
+  decidedBy,
   decisionsOf,
   type CallModelInput,
   type CallModelResult,
@@ -212,6 +213,7 @@ async function appendAnswer(
   const { head } = await services.transcripts.append(base, segment, addedTokens + answerTokens);
   if (!head) throw new LongshoreError('Internal', 'Appending to the transcript gave no head', 'Report this.');
   const { finishReason, modelName, usage } = answer;
+  const decided = decidedBy(input);
   const price = prices[input.frame?.model.name ?? base.frame?.model.name ?? ''];
   return {
     head,
@@ -221,7 +223,7 @@ async function appendAnswer(
     modelName,
     usage,
     ...(price && { costUsd: costOf(usage, price) }),
-    ...(input.commit && { decisionsDigest: digestOf(decisionsOf(input.commit)) }),
+    ...(decided && { decisionsDigest: digestOf(decisionsOf(decided)) }),
   };
 }
 

@@ -40,10 +40,16 @@ async function perform(
 /** The digest is that of `ProposedCall.argumentsDigest`, by Node's hash: arguments may be large. */
 function journalKey(input: CallToolInput, args: JsonObject): JournalKey {
   const { callKey, generation, retry, server, tool } = input;
-  const digest = createHash('sha256')
+  const argumentsDigest = createHash('sha256')
     .update(canonicalJson([server, tool, args]))
     .digest('hex');
-  return { workflowId: input.turn.workflowId, callKey, generation, ...(retry !== undefined && { retry }), digest };
+  return {
+    workflowId: input.turn.workflowId,
+    callKey,
+    generation,
+    ...(retry !== undefined && { retry }),
+    argumentsDigest,
+  };
 }
 
 /** A call that must not be sent twice: the journal says whether an earlier attempt has sent it. */

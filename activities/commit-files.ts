@@ -37,9 +37,12 @@ async function filesOfResult(
   result: CommittedResult,
   { turn, earlier }: { readonly turn: TurnIdentity; readonly earlier: Manifest | null },
 ): Promise<CommittedFiles['added']> {
-  const payload = result.file ?? (earlier && (await inlineAsFile(store, result, { turn, earlier })));
-  const files: FileFacts[] = [...(payload ? [payload] : []), ...result.blocks, ...result.written];
-  return files.map((file) => ({ file: newFile(file, result, turn), supersedes: result.outcome === 'ok' }));
+  const supersedes = result.outcome === 'ok';
+  const files: FileFacts[] = [...(result.file ? [result.file] : []), ...result.blocks, ...result.written];
+  const named = files.map((file) => ({ file: newFile(file, result, turn), supersedes }));
+  const inline = earlier && !result.file ? await inlineAsFile(store, result, { turn, earlier }) : null;
+  if (!inline) return named;
+  return [{ file: { ...newFile(inline, result, turn), inline: true }, supersedes }, ...named];
 }
 
 /** What stands inline has no path; where the same call left a file before, its path is to answer with what is newer. */

@@ -4,7 +4,7 @@ import { countMessages, type TurnServices } from './call-model.ts';
 import { closeManifest, commitPins, withBlocks } from './commit.ts';
 import { committedMessages, committedTokens, noticeTokens, retriedMessages } from './commit-messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { decisionsOf, type CommitStepInput, type CommitStepResult } from '../shared/activities.ts';
+import { decidedBy, decisionsOf, type CommitStepInput, type CommitStepResult } from '../shared/activities.ts';
 import { digestOf } from '../shared/digest.ts';
 
 /** Makes the Activity. Running it again writes the same segment under the same hash; a pause writes none. */
@@ -27,6 +27,7 @@ export function createCommitStep(
         ({ head } = await transcripts.append(base, { turn, messages, ...(frame && { frame }) }, tokens));
       }
       if (ended !== undefined) await closeManifest(store, input, head);
-      return { head, ...(commit && { decisionsDigest: digestOf(decisionsOf(commit)) }) };
+      const decided = decidedBy(input);
+      return { head, ...(decided && { decisionsDigest: digestOf(decisionsOf(decided)) }) };
     });
 }

@@ -171,6 +171,8 @@ export interface ProposedCall {
   /** Empty when they are large: then `argumentsRef` has them. */
   readonly arguments: JsonObject;
   readonly argumentsRef?: BlobRef;
+  /** What the model wrote where it was no JSON object: its first 200 characters, for people. */
+  readonly argumentsText?: string;
   readonly argumentsDigest: string;
   readonly schemaHash: string;
   readonly tags: readonly ToolTag[];
@@ -292,6 +294,16 @@ export interface LongshoreActivities {
   longshoreVerifyFiles(input: VerifyFilesInput): Promise<VerifyFilesResult>;
   longshoreCheckArguments(input: CheckArgumentsInput): Promise<CheckArgumentsResult>;
   longshoreNotify(input: NotifyInput): Promise<NotifyResult>;
+}
+
+/** All that an Activity's input decides: the step's commit and the results that were made anew, as one; undefined for neither. */
+export function decidedBy({
+  commit,
+  retried = [],
+}: Pick<CallModelInput, 'commit' | 'retried'>): StepCommit | undefined {
+  if (retried.length === 0) return commit;
+  const anew = retried.map((one) => one.result);
+  return { step: commit?.step ?? -1, results: [...(commit?.results ?? []), ...anew] };
 }
 
 /** What the digest of a step's decisions covers: what was decided for which call, and nothing else. */

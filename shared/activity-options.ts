@@ -47,6 +47,7 @@ export const ACTIVITY_SETTINGS = {
   callModel: settings(2 * HOUR, 10, MINUTE),
   callTool: settings(24 * HOUR, 5, 30 * SECOND),
   commitStep: settings(5 * MINUTE, 8, 30 * SECOND),
+  verifyFiles: settings(5 * MINUTE, 8, 30 * SECOND),
   checkArguments: settings(MINUTE, 5, 10 * SECOND),
   // Hooks run one after another for the calls of a step, 30 s each at most.
   notify: settings(30 * MINUTE, 5, MINUTE),

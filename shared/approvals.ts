@@ -114,6 +114,8 @@ export interface ApprovalGrant {
 
 /** Input of the Update `longshoreRetryCall`. */
 export interface RetryCallInput {
+  /** The turn; needed only where a Workflow runs several in line. @default the Workflow's only turn */
+  readonly workflowId?: string;
   readonly callKey: string;
   readonly by: string;
   readonly reason?: string;

@@ -28,6 +28,8 @@ export interface ManifestFile extends FileFacts {
   readonly supersededBy?: string;
   /** Of the call that made it. @default 0 */
   readonly generation?: number;
+  /** The result itself stands in context; the path is there for the older one that it supersedes. */
+  readonly inline?: true;
   /** The run that pinned it last: a reset or a Workflow's retry is another run. Absent in older manifests. */
   readonly run?: string;
 }

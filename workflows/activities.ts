@@ -14,6 +14,8 @@ import type {
   CommitStepInput,
   CommitStepResult,
   ListToolsInput,
+  VerifyFilesInput,
+  VerifyFilesResult,
 } from '../shared/activities.ts';
 import type { NotifyInput, NotifyResult } from '../shared/approval-events.ts';
 import { ACTIVITY_SETTINGS } from '../shared/activity-options.ts';
@@ -52,6 +54,14 @@ export function commitStep(input: CommitStepInput): Promise<CommitStepResult> {
   return schedule('longshoreCommitStep', input, {
     ...ACTIVITY_SETTINGS.commitStep,
     summary: summaryOf(summaryOfCommit(input)),
+  });
+}
+
+/** Compares a part of the pins on record, when a turn that waited goes on. */
+export function verifyFiles(input: VerifyFilesInput): Promise<VerifyFilesResult> {
+  return schedule('longshoreVerifyFiles', input, {
+    ...ACTIVITY_SETTINGS.verifyFiles,
+    summary: summaryOf(`${input.resume.pins.length} pins`),
   });
 }
 

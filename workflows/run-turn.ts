@@ -1,10 +1,12 @@
 // The life of a turn: model call, tool calls, placement, commit, and so on until it ends. See the architecture page.
 import { CancellationScope, DeterminismViolationError, isCancellation, patched } from '@temporalio/workflow';
 import {
+  decidedBy,
   decisionsOf,
   type CallModelInput,
   type CallModelResult,
   type PauseRecord,
+  type RetriedResult,
   type StepCommit,
   type TurnFrame,
   type TurnIdentity,
@@ -22,6 +24,8 @@ import { commitParts } from './commit-parts.ts';
 import { errorRecordOf } from './failures.ts';
 import { COMMIT_IN_PARTS } from './patches.ts';
 import type { ReadCounts } from './policy-check.ts';
+import { RecordedPins } from './resume-check.ts';
+import { Retries, takeRetries } from './retry-call.ts';
 import { settleCalls } from './tool-calls.ts';
 
 /** A turn that works on without a pause gives the manifest its head this often. Source: architecture D8. */
@@ -45,6 +49,8 @@ export class Turn {
   private readonly open = new Set<string>();
   private readonly meter: Meter = newMeter();
   private readonly desk: ApprovalDesk;
+  private readonly retries: Retries;
+  private readonly pins = new RecordedPins();
   private pending: Pending;
   private head: BlobRef | null;
   private step = 0;
@@ -68,6 +74,8 @@ export class Turn {
       commitPause: (pause) => this.commitPause(pause),
     });
     takeDecisions(this.desk);
+    this.retries = new Retries({ turn: this.identity, spec: input.spec, desk: this.desk, openCalls: this.open });
+    takeRetries(this.retries);
   }
 
   /** Where the turn stands. */
@@ -114,23 +122,37 @@ export class Turn {
 
   private async oneStep(): Promise<Ending | null> {
     const answer = await this.askModel();
-    if (answer.toolCalls.length === 0) return endOf(answer);
+    if (answer.toolCalls.length === 0) return this.endUnlessRetried(endOf(answer));
+    this.retries.proposed(answer.toolCalls);
     const { identity: turn, step, reads, open, desk } = this;
     const commit = await settleCalls(answer.toolCalls, { turn, step, spec: this.input.spec, reads, open, desk });
     this.pending = { messages: [], commit };
     return CancellationScope.current().consideredCancelled ? cancelled() : null;
   }
 
+  /** An answer from before a person's distrust is none: the model is told of the new result, and answers again. */
+  private async endUnlessRetried(ending: Ending): Promise<Ending | null> {
+    const { iteration_limit: limit, budgets } = this.input.spec.config;
+    const untold = await this.retries.settled();
+    const mayGoOn = ending.status === 'completed' && this.step + 1 < limit && !exhaustedBudget(this.meter, budgets);
+    return untold.length > 0 && mayGoOn ? null : ending;
+  }
+
   private async askModel(): Promise<CallModelResult> {
     const { spec } = this.input;
     await this.commitAhead();
+    const retried = await this.retries.settled();
+    const resume = await this.pins.check(this.identity);
     const saveHead = Date.now() - this.headSavedMs >= SAVE_HEAD_MS && !this.pending.frame;
     if (saveHead || this.pending.frame) this.headSavedMs = Date.now();
     const where = { turn: this.identity, step: this.step, head: this.head };
-    const input = { ...where, ...this.pending, ...(saveHead && { saveHead }) };
+    const news = { ...(retried.length > 0 && { retried }), ...(resume && { resume }), ...(saveHead && { saveHead }) };
+    const input = { ...where, ...this.pending, ...news };
     const answer = await callModel(input, spec.model.name);
-    verifyDecisions(this.pending.commit, answer.decisionsDigest);
+    verifyDecisions(decidedBy(input), answer.decisionsDigest);
     this.head = answer.head;
+    this.pins.compared();
+    this.committed(this.pending.commit, retried);
     this.pending = { messages: [] };
     recordUsage(this.meter, answer);
     return answer;
@@ -143,6 +165,7 @@ export class Turn {
     const result = await commitStep({ turn: this.identity, head: this.head, messages: [], commit: first });
     verifyDecisions(first, result.decisionsDigest);
     this.head = result.head;
+    this.committed(first, []);
     const results = others.flatMap((part) => part.results);
     this.pending = { ...this.pending, commit: { step: first.step, results } };
     await this.commitAhead();
@@ -152,14 +175,26 @@ export class Turn {
   private async commitPause(pause: PauseRecord): Promise<void> {
     this.headSavedMs = Date.now();
     await commitStep({ turn: this.identity, head: this.head, messages: [], pause });
+    this.pins.paused(pause);
   }
 
-  private async commitRest(ended: TurnEnd): Promise<void> {
+  private committed(commit: StepCommit | undefined, retried: readonly RetriedResult[]): void {
+    if (commit) this.retries.committed(commit.results);
+    this.retries.told(retried);
+    this.pins.committed([...(commit?.results ?? []), ...retried.map((one) => one.result)]);
+    // What was read may read otherwise now.
+    if (retried.length > 0) this.reads.clear();
+  }
+
+  private async commitRest(ended: TurnEnd, answerRef: BlobRef | undefined): Promise<void> {
     await this.commitAhead();
     const { name: agent, model } = this.input.spec;
     const invocation = { agent, model: model.name, startedMs: this.meter.startedMs };
-    const result = await commitStep({ turn: this.identity, head: this.head, ...this.pending, ended, invocation });
-    verifyDecisions(this.pending.commit, result.decisionsDigest);
+    const retried = await this.retries.close();
+    const news = { ...(retried.length > 0 && { retried }), ...(answerRef && { refs: [answerRef] }) };
+    const input = { turn: this.identity, head: this.head, ...this.pending, ...news, ended, invocation };
+    const result = await commitStep(input);
+    verifyDecisions(decidedBy(input), result.decisionsDigest);
     this.head = result.head;
   }
 
@@ -169,7 +204,7 @@ export class Turn {
     let error = ending.error;
     let { status } = ending;
     try {
-      await CancellationScope.nonCancellable(() => this.commitRest(status));
+      await CancellationScope.nonCancellable(() => this.commitRest(status, ending.answerRef));
       await CancellationScope.nonCancellable(() => this.desk.close());
     } catch (failure) {
       if (failure instanceof DeterminismViolationError) throw failure;

@@ -18,7 +18,7 @@ export interface JournalKey {
    * Of server, tool and canonical arguments. Under a key that another digest took (a reset or a Workflow's retry in which the
    * model asked for something else) this call is another one, with the key `<generation>-<first 8 of the digest>`.
    */
-  readonly digest: string;
+  readonly argumentsDigest: string;
 }
 
 /** What is known of a call: nothing, that its request was sent, or what came of it. */
@@ -45,7 +45,7 @@ const answeredSchema = z.looseObject({ facts: z.json(), digest: z.string().exact
 
 /** Opens the journal of a call; nothing is read or written yet. */
 export function openJournal(store: FileStore, key: JournalKey): Journal {
-  const { digest } = key;
+  const { argumentsDigest: digest } = key;
   /** Once an entry of another digest was found; it never goes back, since entries stay. */
   let isOther = false;
   const entry = (name: string): string =>
@@ -95,7 +95,7 @@ export function unrecordedKey(key: JournalKey, { mayChange }: { readonly mayChan
   return `${key.workflowId}:${key.callKey}:${generationOf(key, mayChange)}`;
 }
 
-function generationOf({ generation, retry, digest }: JournalKey, isOther: boolean): string {
+function generationOf({ generation, retry, argumentsDigest: digest }: JournalKey, isOther: boolean): string {
   return [String(generation), ...(retry === undefined ? [] : [retry]), ...(isOther ? [digest.slice(0, 8)] : [])].join(
     '-',
   );

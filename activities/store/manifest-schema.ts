@@ -33,6 +33,7 @@ const manifestSchema = z.looseObject({
       retention: rule.exactOptional(),
       supersededBy: z.string().exactOptional(),
       generation: z.int().nonnegative().exactOptional(),
+      inline: z.literal(true).exactOptional(),
       run: z.string().exactOptional(),
     }),
   ),

@@ -90,8 +90,8 @@ describe('a write', () => {
 
   it('[CRASH-5] that an earlier attempt had sent without an answer is unknown, in words to act on', async () => {
     const input = inputOf('t1/0/1');
-    const digest = digestOf(['ledger', 'post', {}]);
-    await openJournal(store(), { workflowId: 'turn', callKey: input.callKey, generation: 0, digest }).markSent(
+    const argumentsDigest = digestOf(['ledger', 'post', {}]);
+    await openJournal(store(), { workflowId: 'turn', callKey: input.callKey, generation: 0, argumentsDigest }).markSent(
       'an earlier attempt',
     );
     const { facts, sent } = await callWith(input, ok, 2);

@@ -7,8 +7,8 @@ import { openJournal } from '../../activities/store/journal.ts';
 import { createLocalStore } from '../../activities/store/local.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 
-const digest = 'a1'.repeat(32);
-const key = { workflowId: 'turn', callKey: 't1/0/2', generation: 0, digest };
+const argumentsDigest = 'a1'.repeat(32);
+const key = { workflowId: 'turn', callKey: 't1/0/2', generation: 0, argumentsDigest };
 
 describe("a call's journal", () => {
   let folder: string;
@@ -70,11 +70,11 @@ describe("a call's journal", () => {
     const first = openJournal(store, key);
     await first.markSent('before the reset');
     await first.markAnswered('one');
-    const other = openJournal(store, { ...key, digest: 'b2'.repeat(32) });
+    const other = openJournal(store, { ...key, argumentsDigest: 'b2'.repeat(32) });
     expect(await other.state()).toEqual({ state: 'none' });
     expect(await other.markSent('after the reset')).toBe('turn:t1/0/2:0-b2b2b2b2');
     expect(await other.markAnswered('two')).toBe('two');
-    const again = openJournal(store, { ...key, digest: 'b2'.repeat(32) });
+    const again = openJournal(store, { ...key, argumentsDigest: 'b2'.repeat(32) });
     expect(await again.state()).toEqual({ state: 'answered', facts: 'two' });
     expect(await again.markSent('later')).toBeNull();
     expect(await openJournal(store, key).state()).toEqual({ state: 'answered', facts: 'one' });
@@ -83,7 +83,7 @@ describe("a call's journal", () => {
   test('[FILE-1] of two digests that are claimed at once lets each be sent once', async () => {
     const digests = [0, 1, 0, 1, 0, 1].map((which) => `${which}`.repeat(64));
     const claims = await Promise.all(
-      digests.map(async (one, i) => openJournal(store, { ...key, digest: one }).markSent(`attempt ${i}`)),
+      digests.map(async (one, i) => openJournal(store, { ...key, argumentsDigest: one }).markSent(`attempt ${i}`)),
     );
     const keys = claims.filter((claim) => claim !== null).sort();
     expect(keys).toHaveLength(2);

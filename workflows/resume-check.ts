@@ -1,0 +1,80 @@
+// What a turn pins, as its own history records it: kept in step with every commit, and sent along with the first model call
+// after a wait, to be compared with the store's manifest. Source: architecture D8.
+import type { CommittedResult, PauseRecord, RecordedPin, ResumeCheck, TurnIdentity } from '../shared/activities.ts';
+import type { FileFacts } from '../shared/facts.ts';
+import type { BlobRef } from '../shared/file-store.ts';
+import { payloadBytes } from '../shared/payload-limit.ts';
+import { verifyFiles } from './activities.ts';
+
+/** As much goes in a model call's own input, beside a step's commit; some 700 files. Bytes. */
+const INLINE_BYTES = 100_000;
+/** As much goes in the input of an Activity of its own. Bytes. */
+const PART_BYTES = 1_000_000;
+
+/** The pins of one turn. Costs nothing but memory while the turn does not wait. */
+export class RecordedPins {
+  private readonly pins = new Map<string, RecordedPin>();
+  private readonly blockLists = new Map<string, BlobRef>();
+  private isDue = false;
+
+  /** Takes in what an Activity has committed. */
+  committed(results: readonly CommittedResult[]): void {
+    const settled = new Set(results.map((result) => result.callKey));
+    for (const [path, pin] of this.pins)
+      if (pin.staged !== undefined && settled.has(pin.staged)) this.pins.delete(path);
+    for (const { file, blocks, written, blocksRef } of results) {
+      for (const one of [...(file ? [file] : []), ...blocks, ...written]) this.pins.set(one.path, pinOf(one));
+      if (blocksRef) this.blockLists.set(blocksRef.sha256, blocksRef);
+    }
+  }
+
+  /** Takes in what a pause holds; the next model call compares. */
+  paused({ staged }: PauseRecord): void {
+    this.isDue = true;
+    for (const { callKey, files, blocksRef } of staged) {
+      if (blocksRef) this.blockLists.set(blocksRef.sha256, blocksRef);
+      for (const file of files)
+        if (!this.pins.has(file.path)) this.pins.set(file.path, { ...pinOf(file), staged: callKey });
+    }
+  }
+
+  /**
+   * What the next model call compares, or undefined where the turn did not wait; what is too much for its input is compared by
+   * Activities ahead. Rejects with their `PinsDiffer`. Call `compared` when the model call has succeeded.
+   */
+  async check(turn: TurnIdentity): Promise<ResumeCheck | undefined> {
+    if (!this.isDue) return undefined;
+    const pins = [...this.pins.values()];
+    const blockLists = [...this.blockLists.values()];
+    const whole = { pins, blockLists, complete: true };
+    if (payloadBytes(whole) <= INLINE_BYTES) return whole;
+    for (const part of partsOf(pins)) {
+      await verifyFiles({ turn, resume: { pins: part, blockLists: [], complete: false } });
+    }
+    return { pins: [], blockLists: blockLists.slice(0, 500), complete: false };
+  }
+
+  /** Nothing is due until the next pause. */
+  compared(): void {
+    this.isDue = false;
+  }
+}
+
+function pinOf({ path, sha256, bytes }: FileFacts): RecordedPin {
+  return { path, sha256, bytes };
+}
+
+function partsOf(pins: readonly RecordedPin[]): readonly (readonly RecordedPin[])[] {
+  const parts: RecordedPin[][] = [];
+  let partBytes = Number.POSITIVE_INFINITY;
+  for (const pin of pins) {
+    const bytes = payloadBytes(pin) + 1;
+    if (partBytes + bytes > PART_BYTES) {
+      parts.push([]);
+      partBytes = 0;
+    }
+    parts.at(-1)?.push(pin);
+    partBytes += bytes;
+  }
+  return parts;
+}
