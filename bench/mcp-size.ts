@@ -1,5 +1,6 @@
 // One large tool result through the Activity `longshoreCallTool`: server, transport, payload, measurement, staged file. Each
-// case runs in a process of its own with Temporal's Worker library loaded, whose highest memory is read from the system.
+// case runs in a process of its own with Temporal's Worker library loaded, whose highest memory is read from the system; one
+// runs in a turn of a whole Worker.
 // `node bench/mcp-size.ts [--json] [--case NAME]`; Linux only.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,22 +19,31 @@ import type { CallToolInput } from '../shared/activities.ts';
 import type { ResultFacts } from '../shared/facts.ts';
 import type { McpServerConfig } from '../shared/mcp-config.ts';
 import { table } from './lib/stats.ts';
+import { runWholeTurn } from './lib/whole-turn.ts';
 
 const MB = 1_000_000;
 
 interface Case {
   readonly name: string;
   readonly mode: 'stdio' | 'json' | 'stream';
+  /** A whole Worker that takes it in a turn; else the Activity alone. @default false */
+  readonly inTurn?: boolean;
   readonly bytes: number;
-  readonly structured?: boolean;
+  /** @default 'text' */
+  readonly form?: 'text' | 'structured' | 'image' | 'resource';
 }
 
 const CASES: readonly Case[] = [
   { name: 'nothing', mode: 'stdio', bytes: 0 },
   { name: '50 MB, stdio', mode: 'stdio', bytes: 50 * MB },
-  { name: '50 MB of rows as structured content, stdio', mode: 'stdio', bytes: 50 * MB, structured: true },
   { name: '50 MB, HTTP, JSON', mode: 'json', bytes: 50 * MB },
   { name: '50 MB, HTTP, event stream', mode: 'stream', bytes: 50 * MB },
+  { name: '50 MB of structured content, stdio', mode: 'stdio', bytes: 50 * MB, form: 'structured' },
+  { name: '50 MB of structured content, HTTP, JSON', mode: 'json', bytes: 50 * MB, form: 'structured' },
+  { name: '50 MB of structured content, HTTP, event stream', mode: 'stream', bytes: 50 * MB, form: 'structured' },
+  { name: '50 MB of base64 as an image, stdio', mode: 'stdio', bytes: 50 * MB, form: 'image' },
+  { name: '50 MB of base64 as a resource, stdio', mode: 'stdio', bytes: 50 * MB, form: 'resource' },
+  { name: '50 MB, stdio, in a turn of a whole Worker', mode: 'stdio', bytes: 50 * MB, inTurn: true },
   { name: '200 MB, stdio', mode: 'stdio', bytes: 200 * MB },
   { name: '200 MB, HTTP, JSON', mode: 'json', bytes: 200 * MB },
   { name: '200 MB, HTTP, event stream', mode: 'stream', bytes: 200 * MB },
@@ -82,6 +92,30 @@ async function inChild(name: string): Promise<Outcome> {
 
 async function runCase(one: Case): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'longshore-size-'));
+  try {
+    return one.inTurn === true ? await runInTurn(one, folder) : await runActivity(one, folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+  }
+}
+
+async function runInTurn({ name, bytes, form = 'text' }: Case, folder: string): Promise<Outcome> {
+  let [beforeMb, highestMb] = [0, 0];
+  const turn = await runWholeTurn(
+    { folder, bytes, form },
+    {
+      between: async (pid) => {
+        beforeMb = await memory('VmRSS', pid);
+      },
+      after: async (pid) => {
+        highestMb = await memory('VmHWM', pid);
+      },
+    },
+  );
+  return { name, ...turn, beforeMb, highestMb, text: turn.outcome };
+}
+
+async function runActivity(one: Case, folder: string): Promise<Outcome> {
   const server = await serverOf(one);
   const pool = createMcpPool({ config: { source: 'bench', servers: { size: server.config } }, env: {}, log: () => {} });
   try {
@@ -102,14 +136,14 @@ async function runCase(one: Case): Promise<Outcome> {
     const facts = await run(inputOf(one));
     const ms = performance.now() - start;
     const highestMb = await memory('VmHWM');
+    const stagedBytes = Math.max(facts.file?.bytes ?? 0, ...facts.blocks.map((block) => block.bytes));
     const text = (facts.inlineText ?? facts.pointer ?? '').slice(0, 400);
     const { name } = one;
-    return { name, outcome: facts.outcome, stagedBytes: facts.file?.bytes ?? 0, ms, beforeMb, highestMb, text };
+    return { name, outcome: facts.outcome, stagedBytes, ms, beforeMb, highestMb, text };
   } finally {
     await pool.close();
     server.stop();
     await closeMeasure();
-    await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -125,13 +159,13 @@ async function serverOf({ mode }: Case): Promise<{ readonly config: McpServerCon
   return { config: { type: 'http', url, headers: {} }, stop: () => child.kill('SIGKILL') };
 }
 
-function inputOf({ bytes, structured = false }: Case): CallToolInput {
+function inputOf({ bytes, form = 'text' }: Case): CallToolInput {
   return {
     turn: { workflowId: 'bench', session: 'bench', turn: 1 },
     callKey: `t1/0/${bytes}`,
     server: 'size',
     tool: 'big',
-    arguments: { bytes, structured },
+    arguments: { bytes, form },
     schemaHash: 'none',
     effect: 'read',
     generation: 0,
@@ -141,8 +175,8 @@ function inputOf({ bytes, structured = false }: Case): CallToolInput {
   };
 }
 
-async function memory(field: 'VmRSS' | 'VmHWM'): Promise<number> {
-  const status = await readFile('/proc/self/status', 'utf8');
+async function memory(field: 'VmRSS' | 'VmHWM', pid: number | 'self' = 'self'): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const found = new RegExp(`${field}:\\s+(\\d+) kB`).exec(status);
   return (Number(found?.[1]) * 1024) / MB;
 }

@@ -30,8 +30,17 @@ export interface ToolListing {
   readonly problems: readonly { readonly tool: string; readonly problem: string }[];
 }
 
+/** A part of a result that is too large to be a string: UTF-8 text, or JSON as it was sent. */
+export interface LargeValue {
+  readonly kind: 'text' | 'json';
+  /** Belongs to whoever takes the result apart, who may decode it within the same memory: read once. */
+  readonly bytes: Uint8Array;
+}
+
 /** An MCP tool result as it came: `content` blocks, `structuredContent`, `isError`, `_meta`. */
 export interface ToolResponse {
+  /** What placeholder strings within `content`, or in the place of `structuredContent`, stand for. @default none do */
+  readonly large?: ReadonlyMap<string, LargeValue>;
   readonly content: readonly JsonValue[];
   readonly structuredContent?: JsonValue;
   readonly isError?: boolean;

@@ -6,15 +6,20 @@ import { Agent, fetch as undiciFetch } from 'undici';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 
 import { messageOf } from '../../shared/errors.ts';
-import { ByteStore } from './byte-store.ts';
+import { ByteStore, textOnce } from './byte-store.ts';
 import { collectAfter } from './collect-garbage.ts';
 import { currentExchange, type Exchange } from './exchange.ts';
+import { EventLines } from './event-lines.ts';
 import { LostFault, MessageTooLargeFault, NotSentFault } from './faults.ts';
+import { LARGE_MESSAGE_BYTES, shrink } from './large-values.ts';
 
 /** How often the SDK takes up a broken stream again. */
 export const MOST_RESUMPTIONS = 2;
 /** What has been read when a stream ends may still be on its way to the one who waits. */
 const SETTLE_MS = 100;
+
+const EVENT_STREAM = /^text\/event-stream\b/i;
+const JSON_BODY = /^application\/json\b/i;
 
 /** Errors that say no connection was made. */
 const NOT_CONNECTED: ReadonlySet<string> = new Set([
@@ -69,14 +74,16 @@ export function createServerFetch(options: FetchOptions): ServerFetch {
       });
       if (exchange !== undefined && isResumption && !response.ok) resumptionFailed(exchange, response.status);
       if (response.body === null) return response;
+      const type = response.headers.get('content-type') ?? '';
       const isAnswer = response.ok && (init?.method === 'POST' || isResumption);
       const body = watched(response.body, {
         limitBytes: options.maxMessageBytes,
+        ...(EVENT_STREAM.test(type) && { lines: new EventLines(options.maxMessageBytes) }),
         ...(isAnswer && exchange !== undefined && { exchange }),
         ...(isStanding && { onTooLarge: mute }),
       });
       const { status, headers } = response;
-      if (!isAnswer || !/^application\/json\b/i.test(headers.get('content-type') ?? '')) {
+      if (!isAnswer || !JSON_BODY.test(type)) {
         return new Response(body, { status, headers });
       }
       // The SDK reads such an answer with `json` alone.
@@ -112,31 +119,39 @@ function codeOf(error: unknown): string | undefined {
 
 interface Watch {
   readonly limitBytes: number;
+  /** Cuts an event stream into lines. */
+  readonly lines?: EventLines;
   /** Whose answer the body is to bring. */
   readonly exchange?: Exchange;
   /** The stream for news outside of any exchange sent too much: it is not opened again. */
   readonly onTooLarge?: () => void;
 }
 
-/** The same body up to the limit; a message above it and an end without an answer end the exchange. */
+/** The same body up to the limit, large values of events taken out; a message above it and an end without an answer end the exchange. */
 function watched(
   body: ReadableStream<Uint8Array>,
-  { limitBytes, exchange, onTooLarge }: Watch,
+  { limitBytes, lines, exchange, onTooLarge }: Watch,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let messageBytes = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const { done, value } = await reader.read();
-        if (done) {
-          if (exchange !== undefined) bodyEnded(exchange);
-          controller.close();
-          return;
+        // A pull that gives nothing is not repeated.
+        for (let passed = 0; passed === 0;) {
+          const { done, value } = await reader.read();
+          if (done) {
+            if (exchange !== undefined) bodyEnded(exchange);
+            controller.close();
+            return;
+          }
+          messageBytes = bytesSinceBoundary(value, messageBytes);
+          if (messageBytes > limitBytes) throw new MessageTooLargeFault(limitBytes);
+          for (const piece of lines?.append(value) ?? [value]) {
+            controller.enqueue(piece);
+            passed += 1;
+          }
         }
-        messageBytes = bytesSinceBoundary(value, messageBytes);
-        if (messageBytes > limitBytes) throw new MessageTooLargeFault(limitBytes);
-        controller.enqueue(value);
       } catch (error) {
         if (error instanceof MessageTooLargeFault) {
           onTooLarge?.();
@@ -158,15 +173,15 @@ async function readJson(body: ReadableStream<Uint8Array>, limitBytes: number): P
     if (store.sizeBytes + chunk.length > limitBytes) throw new MessageTooLargeFault(limitBytes);
     store.add(chunk);
   }
-  const { sizeBytes } = store;
-  const value = parseAll(store);
+  const { value, sizeBytes } = parseAll(store.take());
   collectAfter(sizeBytes);
   return value;
 }
 
 /** A frame of its own: when it has returned, nothing holds the text any more. */
-function parseAll(store: ByteStore): unknown {
-  return JSON.parse(store.takeText());
+function parseAll(bytes: Buffer): { readonly value: unknown; readonly sizeBytes: number } {
+  const text = (bytes.length > LARGE_MESSAGE_BYTES ? shrink(bytes) : undefined) ?? textOnce(bytes);
+  return { value: JSON.parse(text), sizeBytes: text.length };
 }
 
 function bodyEnded(exchange: Exchange): void {

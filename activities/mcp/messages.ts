@@ -4,7 +4,9 @@ import { JSONRPCMessageSchema, type JSONRPCMessage } from '@modelcontextprotocol
 
 import { isObject, type JsonObject, type JsonValue } from '../../shared/json.ts';
 import type { ToolResponse } from '../../shared/tool-server.ts';
+import { jsonBytes } from '../payload/large-json.ts';
 import { depthWords, isDeeperThan, MOST_LEVELS, withoutDepths } from './depth.ts';
+import { claimLarge } from './large-values.ts';
 
 const INVALID_REQUEST = -32_600;
 const RESULT_KEYS: ReadonlySet<string> = new Set(['content', 'structuredContent', 'isError', '_meta']);
@@ -34,7 +36,7 @@ export function parseMessage(line: string): JSONRPCMessage | undefined {
   const message = JSONRPCMessageSchema.safeParse(value);
   if (message.success) return message.data;
   const [issue] = message.error.issues;
-  return wrongAnswer(value, `breaks the form of JSON-RPC: ${issue?.message ?? 'unknown'}`, { data: value });
+  return wrongAnswer(value, `breaks the form of JSON-RPC: ${issue?.message ?? 'unknown'}`, { data: whole(value) });
 }
 
 /** An answer without what is nested too deeply in its result or its error's data: the rest of it is worth having. */
@@ -45,6 +47,14 @@ function withoutDepth(value: unknown): unknown {
   if (isObject(result)) return { ...value, result: withoutDepths(result as JsonObject) };
   if (isObject(error)) return { ...value, error: { ...error, data: depthWords('Data') } };
   return value;
+}
+
+/** A message with its large values in their places. */
+function whole(message: unknown): unknown {
+  if (!isObject(message) || !isObject(message['result'])) return message;
+  // It was read from JSON.
+  const large = claimLarge(message['result'] as JsonObject);
+  return large === undefined ? message : JSON.parse(jsonBytes(message, large).toString('utf8'));
 }
 
 /** An error answer in the place of one that cannot be taken; nothing in the place of any other message. */
@@ -59,15 +69,20 @@ function wrongAnswer(
   return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message: `The server's answer ${problem}`, ...more } };
 }
 
-/** A tool result as it came; members beyond the protocol's own are kept as structured content where there is none. */
+/**
+ * A tool result as it came, with its large values; members beyond the protocol's own are kept as structured content where
+ * there is none. Raises `LostFault` for large values that were held too long.
+ */
 export function toToolResponse(result: JsonObject): ToolResponse {
   const { content, structuredContent, isError, _meta } = result;
   const blocks: readonly JsonValue[] = Array.isArray(content) ? content : content === undefined ? [] : [content];
   const others = Object.entries(result).filter(([key]) => !RESULT_KEYS.has(key));
   const structured =
     structuredContent ?? (content === undefined && others.length > 0 ? Object.fromEntries(others) : null);
+  const large = claimLarge(result);
   return {
     content: blocks,
+    ...(large !== undefined && { large }),
     ...(structured !== null && { structuredContent: structured }),
     ...(isError === true && { isError: true }),
     ...(isObject(_meta) && { _meta }),

@@ -9,9 +9,11 @@ import { serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 
+import { textOnce } from './byte-store.ts';
 import { collectAfter } from './collect-garbage.ts';
 import { LostFault, NotSentFault } from './faults.ts';
-import { MessageReader } from './message-reader.ts';
+import { shrink } from './large-values.ts';
+import { MessageReader, type Line } from './message-reader.ts';
 import { parseMessage } from './messages.ts';
 import { endGroup, guardGroup, HAS_GROUPS } from './process-group.ts';
 
@@ -31,7 +33,7 @@ export interface StdioOptions {
 }
 
 interface ParsedLine {
-  /** About: one a character. */
+  /** About, of its text: one a character. */
   readonly sizeBytes: number;
   readonly message?: JSONRPCMessage;
   readonly noise?: string;
@@ -126,9 +128,9 @@ export class StdioTransport implements Transport {
     });
   }
 
-  #take(read: () => string[]): void {
+  #take(read: () => Line[]): void {
     if (this.#isOver) return;
-    let lines: string[];
+    let lines: Line[];
     try {
       lines = read();
     } catch (error) {
@@ -140,8 +142,9 @@ export class StdioTransport implements Transport {
   }
 
   /** A frame of its own: when it has returned, nothing holds the line's text any more. */
-  #parseNext(lines: string[]): ParsedLine {
-    const line = lines.shift() ?? '';
+  #parseNext(lines: Line[]): ParsedLine {
+    const next = lines.shift() ?? '';
+    const line = typeof next === 'string' ? next : (shrink(next) ?? textOnce(next));
     const text = line.endsWith('\r') ? line.slice(0, -1) : line;
     if (text.trim() === '') return { sizeBytes: 0 };
     const message = parseMessage(text);

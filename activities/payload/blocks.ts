@@ -3,6 +3,7 @@ import type { BlockFacts } from '../../shared/facts.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../shared/json.ts';
 import { decodeBase64 } from './base64.ts';
 import { cleanMediaType, extensionOf } from './extension.ts';
+import { jsonBytes, NOTHING_LARGE, viewOf, type LargeValues } from './large-json.ts';
 
 /** A further block of a result, decoded. */
 export interface PickedBlock {
@@ -27,58 +28,64 @@ export function textOf(block: JsonValue): string | undefined {
 }
 
 /** Any block that is no text block, as bytes. What is not understood is kept as its JSON. */
-export function pickBlock(block: JsonValue): PickedBlock {
-  if (!isObject(block)) return jsonBlock('text', block);
+export function pickBlock(block: JsonValue, large: LargeValues = NOTHING_LARGE): PickedBlock {
+  const asJson = (kind: PickedBlock['kind'], label?: unknown): PickedBlock =>
+    jsonBlock(kind, jsonBytes(block, large), label);
+  if (!isObject(block)) return asJson('text');
   const { type } = block;
-  if (type === 'image' || type === 'audio') return mediaBlock(type, block);
-  if (type === 'resource') return resourceBlock(block);
-  if (type === 'resource_link') return jsonBlock('resource-link', block, block['uri']);
-  return jsonBlock('text', block, type);
+  if (type === 'image' || type === 'audio') {
+    return mediaBlock(type, block, large) ?? asJson('text', `${type} without data`);
+  }
+  if (type === 'resource') {
+    if (!isObject(block['resource'])) return asJson('text', 'resource without a body');
+    return resourceBlock(block['resource'], large) ?? asJson('resource', block['resource']['uri']);
+  }
+  if (type === 'resource_link') return asJson('resource-link', block['uri']);
+  return asJson('text', type);
 }
 
-/** A value as a block of JSON. */
-export function jsonBlock(kind: PickedBlock['kind'], value: JsonValue, label?: unknown): PickedBlock {
-  const bytes = Buffer.from(JSON.stringify(value));
+/** A JSON document as a block. */
+export function jsonBlock(kind: PickedBlock['kind'], bytes: Uint8Array, label?: unknown): PickedBlock {
   return { kind, bytes, mediaType: 'application/json', extension: 'json', ...labelled(label) };
 }
 
-function mediaBlock(kind: 'image' | 'audio', block: JsonObject): PickedBlock {
-  const mediaType = cleanMediaType(block['mimeType']) ?? 'application/octet-stream';
-  if (typeof block['data'] !== 'string') return jsonBlock('text', block, `${kind} without data`);
-  return binaryBlock(kind, block['data'], { mediaType, what: `${kind} ${mediaType}` });
+/** The UTF-8 of a string, or what it stands for. */
+export function bytesOf(text: string, large: LargeValues): Buffer {
+  const found = large.get(text);
+  return found === undefined ? Buffer.from(text) : viewOf(found.bytes);
 }
 
-function resourceBlock(block: JsonObject): PickedBlock {
-  const resource = block['resource'];
-  if (!isObject(resource)) return jsonBlock('text', block, 'resource without a body');
+function mediaBlock(kind: 'image' | 'audio', block: JsonObject, large: LargeValues): PickedBlock | undefined {
+  if (typeof block['data'] !== 'string') return undefined;
+  const mediaType = cleanMediaType(block['mimeType']) ?? 'application/octet-stream';
+  return binaryBlock(kind, bytesOf(block['data'], large), { mediaType, what: `${kind} ${mediaType}` });
+}
+
+function resourceBlock(resource: Record<string, unknown>, large: LargeValues): PickedBlock | undefined {
+  const { text, blob } = resource;
   const uri = typeof resource['uri'] === 'string' ? resource['uri'] : '';
   const given = cleanMediaType(resource['mimeType']);
-  if (typeof resource['text'] === 'string') {
+  if (typeof text === 'string') {
     const mediaType = given ?? 'text/plain';
     const extension = resourceExtension(mediaType, uri);
-    return { kind: 'resource', bytes: Buffer.from(resource['text']), mediaType, extension, ...labelled(uri) };
+    return { kind: 'resource', bytes: bytesOf(text, large), mediaType, extension, ...labelled(uri) };
   }
-  if (typeof resource['blob'] === 'string') {
-    return binaryBlock('resource', resource['blob'], {
-      mediaType: given ?? 'application/octet-stream',
-      what: uri,
-      uri,
-    });
-  }
-  return jsonBlock('resource', block, uri);
+  if (typeof blob !== 'string') return undefined;
+  const mediaType = given ?? 'application/octet-stream';
+  return binaryBlock('resource', bytesOf(blob, large), { mediaType, what: uri, uri });
 }
 
 /** What is not base64, or holds nothing, is kept as the text it came as: no model is shown a broken image. */
 function binaryBlock(
   kind: 'image' | 'audio' | 'resource',
-  data: string,
+  data: Buffer,
   names: { readonly mediaType: string; readonly what: string; readonly uri?: string },
 ): PickedBlock {
   const bytes = decodeBase64(data);
   if (bytes === undefined || bytes.length === 0) {
     const problem = bytes === undefined ? 'not valid base64, kept as it came' : 'empty';
     const label = labelled(`${names.what} (${problem})`.trimStart());
-    return { kind: 'text', bytes: Buffer.from(data), mediaType: 'text/plain', extension: 'txt', ...label };
+    return { kind: 'text', bytes: data, mediaType: 'text/plain', extension: 'txt', ...label };
   }
   const extension = resourceExtension(names.mediaType, names.uri ?? '');
   return { kind, bytes, mediaType: names.mediaType, extension, ...labelled(names.uri) };

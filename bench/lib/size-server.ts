@@ -1,5 +1,5 @@
-// A server of one tool, `big`, whose answer is one text of so many bytes, sent once: over stdio, or over HTTP as JSON or as an
-// event stream. By hand, so that its own memory and time stay small. `node size-server.ts stdio|json|stream`; over HTTP it
+// A server of one tool, `big`, whose answer is so many bytes of text, structured content or base64, sent once: over stdio, or
+// over HTTP as JSON or as an event stream. By hand, so that its own memory and time stay small. `node size-server.ts stdio|json|stream`; over HTTP it
 // prints its port.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,13 +9,23 @@ import { pipeline } from 'node:stream/promises';
 const CHUNK_BYTES = 1024 * 1024;
 const mode = process.argv[2] ?? 'stdio';
 
+type Form = 'text' | 'structured' | 'image' | 'resource';
+
+/** What comes before, again and again, and after. */
+const FORMS: Readonly<Record<Form, readonly [head: string, row: string, tail: string]>> = {
+  text: ['{"content":[{"type":"text","text":"', 'a row of the result, 1234567 and no end\\n', '"}]}'],
+  structured: ['{"content":[],"structuredContent":{"rows":[', '{"id":1234567,"name":"a row of the result"},', '{}]}}'],
+  image: ['{"content":[{"type":"image","mimeType":"image/png","data":"', 'AAECAwQFBgcICQoL', '"}]}'],
+  resource: ['{"content":[{"type":"resource","resource":{"uri":"x:y","blob":"', 'AAECAwQFBgcICQoL', '"}}]}'],
+};
+
 interface Rpc {
   readonly id?: number;
   readonly method?: string;
-  readonly params?: { readonly arguments?: { readonly bytes?: number; readonly structured?: boolean } };
+  readonly params?: { readonly arguments?: { readonly bytes?: number; readonly form?: Form } };
 }
 
-/** The answer in pieces of a megabyte; rows of numbers, or as structured content the same rows as objects. */
+/** The answer in pieces of a megabyte. */
 function* answerOf({ id, method, params }: Rpc): Generator<string> {
   if (method === 'initialize') {
     const serverInfo = { name: 'size', version: '1' };
@@ -23,15 +33,17 @@ function* answerOf({ id, method, params }: Rpc): Generator<string> {
     yield JSON.stringify({ jsonrpc: '2.0', id, result });
     return;
   }
-  const { bytes = 0, structured = false } = params?.arguments ?? {};
-  const row = structured
-    ? '{"id":1234567,"name":"a row of the result"},'
-    : 'a row of the result, 1234567 and no end\\n';
+  if (method === 'tools/list') {
+    const tool = { name: 'big', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
+    yield JSON.stringify({ jsonrpc: '2.0', id, result: { tools: [tool] } });
+    return;
+  }
+  const { bytes = 0, form = 'text' } = params?.arguments ?? {};
+  const [head, row, tail] = FORMS[form];
   const block = row.repeat(Math.ceil(CHUNK_BYTES / row.length));
-  const head = structured ? '{"content":[],"structuredContent":{"rows":[' : '{"content":[{"type":"text","text":"';
   yield `{"jsonrpc":"2.0","id":${id},"result":${head}`;
   for (let sent = 0; sent < bytes; sent += block.length) yield block;
-  yield structured ? '{}]}}}' : '"}]}}';
+  yield `${tail}}`;
 }
 
 async function respond(rpc: Rpc, response: ServerResponse): Promise<void> {

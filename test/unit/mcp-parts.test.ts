@@ -18,7 +18,8 @@ describe('MessageReader', () => {
     for (const size of [1, 2, 3, 5, 100]) {
       const reader = new MessageReader(100);
       const lines: string[] = [];
-      for (let at = 0; at < bytes.length; at += size) lines.push(...reader.append(bytes.subarray(at, at + size)));
+      for (let at = 0; at < bytes.length; at += size)
+        lines.push(...reader.append(bytes.subarray(at, at + size)).map(String));
       expect([...lines, reader.rest()]).toEqual(['one', 'zwölf 🦀', '', 'last']);
     }
   });

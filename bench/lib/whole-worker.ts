@@ -1,0 +1,37 @@
+// A whole Worker as its own process: the plugin, the Workflow bundle, the MCP server of `size-server.ts` over stdio. Its plan
+// is JSON in an environment variable; it says `polling` when it is ready.
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { warmUpMeasure } from '../../activities/measure.ts';
+import { WORKER_SETTINGS } from '../../worker/create-worker.ts';
+import { LongshorePlugin } from '../../worker/index.ts';
+import { WORKER_PLAN, type WholeWorkerPlan } from './whole-turn.ts';
+
+const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+Runtime.install({ logger: quiet, telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
+// Only the benchmark starts this program, with a plan it has made.
+const plan = JSON.parse(process.env[WORKER_PLAN] ?? '') as WholeWorkerPlan;
+const program = fileURLToPath(new URL('./size-server.ts', import.meta.url));
+const size = { type: 'stdio', command: process.execPath, args: [program, 'stdio'], env: {} } as const;
+const connection = await NativeConnection.connect({ address: plan.address });
+const plugin = new LongshorePlugin({
+  store: { folder: plan.storeFolder, namespace: 'default' },
+  mcp: { source: 'the benchmark', servers: { size } },
+  env: { OPENAI_BASE_URL: plan.modelUrl, OPENAI_API_KEY: 'none' },
+  log: () => {},
+});
+const [worker] = await Promise.all([
+  Worker.create({
+    connection,
+    namespace: 'default',
+    taskQueue: plan.taskQueue,
+    workflowBundle: { codePath: plan.bundlePath },
+    plugins: [plugin],
+    ...WORKER_SETTINGS,
+  }),
+  warmUpMeasure(),
+]);
+const running = worker.run();
+console.log('polling');
+await running;
+await connection.close();
