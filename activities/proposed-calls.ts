@@ -41,6 +41,10 @@ const REASON_CHARACTERS = 1_000;
 const FAULTS_TOTAL_CHARACTERS = 128 * 1024;
 const SHORT_FAULT_CHARACTERS = 300;
 
+/** Of arguments that are no JSON object, for people; those of hundreds of calls go without. */
+const SHOWN_ARGUMENT_CHARACTERS = 200;
+const SHOWN_ARGUMENTS_TOTAL_CHARACTERS = 32 * 1024;
+
 interface Place {
   readonly input: Pick<CallModelInput, 'turn' | 'step'>;
   readonly base: Pick<Transcript, 'messages'>;
@@ -54,6 +58,7 @@ export async function proposeCalls(answer: ModelAnswer, place: Place): Promise<r
   const proposed: Proposed[] = [];
   let inlineBytes = 0;
   let faultCharacters = 0;
+  let shownCharacters = 0;
   for (const [index, asked] of answer.toolCalls.entries()) {
     const callKey = formatCallKey({ turn: place.input.turn.turn, step: place.input.step, index });
     const callId = usableCallId(asked.providerCallId, seen) ? asked.providerCallId : callIdFor(callKey);
@@ -66,6 +71,9 @@ export async function proposeCalls(answer: ModelAnswer, place: Place): Promise<r
     const { fault: whole, ...known } = judged;
     const fault = whole && shortened(whole, faultCharacters);
     faultCharacters += fault?.text.length ?? 0;
+    const isShown = raw !== undefined && shownCharacters < SHOWN_ARGUMENTS_TOTAL_CHARACTERS;
+    const argumentsText = isShown ? raw.slice(0, SHOWN_ARGUMENT_CHARACTERS).toWellFormed() : undefined;
+    shownCharacters += argumentsText?.length ?? 0;
     const call: ProposedCall = {
       callKey,
       callId,
@@ -73,6 +81,7 @@ export async function proposeCalls(answer: ModelAnswer, place: Place): Promise<r
       ...known,
       argumentsDigest: digestOf([judged.server, judged.tool, normalized(judged)]),
       ...(!isInline && { arguments: {}, argumentsRef: await place.store.putBlob(Buffer.from(text)) }),
+      ...(argumentsText !== undefined && { argumentsText }),
       ...(fault && { fault: { ...fault, tokens: (await countTokens(fault.text)).tokens } }),
     };
     const metadata = asked.providerMetadata === undefined ? {} : { providerMetadata: asked.providerMetadata };
@@ -97,12 +106,13 @@ function judge(
 ): { readonly judged: Judged; readonly raw?: string } {
   const tool = findTool(asked.name, catalog);
   const parsed = parseArguments(asked.inputText);
-  if (!tool) return { judged: unknownTool(asked.name, catalog, 'input' in parsed ? parsed.input : {}) };
+  const raw = 'input' in parsed ? {} : { raw: parsed.raw };
+  if (!tool) return { judged: unknownTool(asked.name, catalog, 'input' in parsed ? parsed.input : {}), ...raw };
   const { server, tool: name, schemaHash, tags, effect } = tool;
   const known = { server, tool: name, schemaHash, tags, effect };
   if (!('input' in parsed)) {
     const fault = badArguments(tool, `the arguments are not a JSON object: ${parsed.problem}`);
-    return { judged: { ...known, arguments: {}, fault }, raw: parsed.raw };
+    return { judged: { ...known, arguments: {}, fault }, ...raw };
   }
   const problem = validateArguments(tool.inputSchema, parsed.input);
   if (problem === null) return { judged: { ...known, arguments: parsed.input } };

@@ -28,6 +28,8 @@ export interface McpSources {
 /** Checked servers, and the folder that their relative `cwd`s start from. */
 export interface LoadedMcp {
   readonly mcp: McpConfig;
+  /** What names the servers, a file or `temporal.config`; null where nothing does. */
+  readonly source: string | null;
   readonly configFolder: string;
 }
 
@@ -49,11 +51,12 @@ export async function loadMcp(sources: McpSources): Promise<LoadedMcp> {
   const path = await mcpPath(sources);
   if (path === undefined) {
     const name = 'temporal.config';
-    return { mcp: checked({ mcpServers: config.mcpServers ?? {} }, name), configFolder: cwd };
+    const source = config.mcpServers === undefined ? null : name;
+    return { mcp: checked({ mcpServers: config.mcpServers ?? {} }, name), source, configFolder: cwd };
   }
   const parsed = parseSpecText(await readMcpFile(path), path);
   if ('fault' in parsed) throw faulty('McpConfigInvalid', [parsed.fault], path);
-  return { mcp: checked(parsed.value, path), configFolder: dirname(path) };
+  return { mcp: checked(parsed.value, path), source: path, configFolder: dirname(path) };
 }
 
 /** What tells Workers apart that are configured differently: a digest over all that their MCP servers are made of. */

@@ -1,6 +1,10 @@
 // A turn for people: what `turns show` prints.
 import type { StepView, ToolCallView, TurnView } from '../client/turn-view.ts';
+import { number, shorten } from './figures.ts';
 import { summaryLines, unsaved, type ProgressSink } from './progress.ts';
+
+/** As much of such arguments stands in their line. */
+const ARGUMENT_CHARACTERS = 160;
 
 /** The lines of a turn. */
 export function turnLines(view: TurnView, paint: ProgressSink['paint']): readonly string[] {
@@ -14,9 +18,9 @@ export function turnLines(view: TurnView, paint: ProgressSink['paint']): readonl
 
 function stepLines(step: StepView, paint: ProgressSink['paint']): readonly string[] {
   const { model } = step;
-  const usage = `${model.inputTokens} tokens in (${model.cachedInputTokens} cached), ${model.outputTokens} out (${model.reasoningTokens} reasoning)`;
+  const usage = `${number(model.inputTokens)} tokens in (${number(model.cachedInputTokens)} cached), ${number(model.outputTokens)} out (${number(model.reasoningTokens)} reasoning)`;
   const attempts = model.attempts > 1 ? `, attempt ${model.attempts}` : '';
-  const head = `${paint('bold', `step ${step.index}`)}  ${model.name} ${model.finishReason} ${paint('dim', `(${usage}, ${model.durationMs} ms${attempts})`)}`;
+  const head = `${paint('bold', `step ${step.index}`)}  ${model.name} ${model.finishReason} ${paint('dim', `(${usage}, ${number(model.durationMs)} ms${attempts})`)}`;
   return [head, ...step.toolCalls.flatMap((call) => callLines(call, paint))];
 }
 
@@ -25,8 +29,13 @@ function callLines(call: ToolCallView, paint: ProgressSink['paint']): readonly s
   const about = call.tokensAreExact ? '' : 'about ';
   const where = call.placement === null ? 'not placed yet' : `${call.placement} by rule ${call.rule}`;
   return [
-    `  ${paint('cyan', call.callKey)} ${call.server === '' ? call.tool : `${call.server}.${call.tool}`} ${outcome}: ${call.bytes} bytes, ${about}${call.tokens} tokens, ${where}${unsaved(call.note, paint)}`,
+    `  ${paint('cyan', call.callKey)} ${call.server === '' ? call.tool : `${call.server}.${call.tool}`} ${outcome}: ${number(call.bytes)} bytes, ${about}${number(call.tokens)} tokens, ${where}${unsaved(call.note, paint)}`,
+    ...(call.argumentsText === undefined ? [] : [`    ${argumentsLine(call.argumentsText, paint)}`]),
     ...(call.path === null ? [] : [`    ${call.path}`]),
-    ...call.files.map((file) => `    ${file.path} ${paint('dim', `(${file.bytes} bytes, ${file.mediaType})`)}`),
+    ...call.files.map((file) => `    ${file.path} ${paint('dim', `(${number(file.bytes)} bytes, ${file.mediaType})`)}`),
   ];
+}
+
+function argumentsLine(text: string, paint: ProgressSink['paint']): string {
+  return `${paint('red', 'arguments that are no JSON object:')} ${shorten(text.replaceAll(/\s+/g, ' '), ARGUMENT_CHARACTERS)}`;
 }

@@ -96,6 +96,23 @@ describe('longshore doctor', () => {
     });
   });
 
+  it.each([
+    ['none of them', {}, /^none: no --mcp, no mcp\.json here, no `mcpServers` in temporal\.config$/],
+    ['mcp.json', { 'mcp.json': '{"mcpServers": {}}' }, /mcp\.json$/],
+    ['temporal.config', { 'temporal.config.mjs': 'export default {mcpServers: {}};' }, /^temporal\.config$/],
+    ['a configuration without', { 'temporal.config.mjs': 'export default {};' }, /^none: /],
+  ])('says where MCP servers are named: %s', async (_, files, detail) => {
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder.path, name), text);
+    const env = { TEMPORAL_ADDRESS: inject('temporalAddress') };
+    const { checks } = documentOf(await runCli(['doctor', '--json'], { cwd: folder.path, env })) as {
+      readonly checks: readonly { readonly name: string }[];
+    };
+    expect(checks.find(({ name }) => name === 'MCP configuration')).toMatchObject({
+      status: 'ok',
+      detail: expect.stringMatching(detail),
+    });
+  });
+
   it('exits 0 when all is there: a named server, a model that answers', async () => {
     const model = createServer((_request, response) => response.end('{"data": []}'));
     await new Promise<void>((resolve) => void model.listen(0, '127.0.0.1', resolve));

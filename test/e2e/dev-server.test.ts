@@ -217,6 +217,21 @@ describe('a server that cannot start', () => {
     await expect(attached).rejects.toMatchObject({ type: 'UsageInvalid', message: expect.stringContaining('"70000"') });
   });
 
+  it('for a port that is none is wrong usage too while a server runs already, and that one goes on', async () => {
+    const lease = await attachDevServer(home, { kind: 'dev' });
+    for (const setting of ['LONGSHORE_PORT', 'LONGSHORE_UI_PORT']) {
+      const attached = attachDevServer(home, { kind: 'run', env: { ...process.env, [setting]: '99999' } });
+      await expect(attached).rejects.toMatchObject({
+        type: 'UsageInvalid',
+        message: `${setting} is "99999", which is no port.`,
+      });
+    }
+    const another = await attachDevServer(home, { kind: 'run' });
+    expect(another.address).toBe(lease.address);
+    await another.release();
+    await lease.release();
+  });
+
   it('for a damaged database names it and how to go on, with the server’s last words', async () => {
     await writeFile(home.database, 'this is not a database, whatever it is named'.repeat(100));
     await expect(attachDevServer(home, { kind: 'run' })).rejects.toMatchObject({

@@ -54,7 +54,7 @@ describe('a call that cannot be made', () => {
     ['prose', 'the order A-1, please'],
   ])('[FAULT-2] with arguments that are no object (%s) comes back as an error with the schema', async (_what, text) => {
     const { texts, view, history } = await answered({ name: 'desk__find_order', arguments: text });
-    expect(view.steps[0]?.toolCalls[0]?.outcome).toBe('error');
+    expect(view.steps[0]?.toolCalls[0]).toMatchObject({ outcome: 'error', arguments: {}, argumentsText: text });
     expect(texts[0]).toMatch(/not a JSON object/);
     expect(texts[0]).toContain('"order_id"');
     expect(activitiesOf(history, 'longshoreCallTool')).toHaveLength(0);
@@ -74,6 +74,12 @@ describe('a call that cannot be made', () => {
       expect(activitiesOf(history, 'longshoreCallTool')).toHaveLength(0);
     },
   );
+
+  it('[FAULT-2] of a tool nobody has, with arguments that are no object, keeps them for people and for the model', async () => {
+    const { view, requests } = await answered({ name: 'nobody', arguments: 'oops'.repeat(100) });
+    expect(view.steps[0]?.toolCalls[0]).toMatchObject({ arguments: {}, argumentsText: 'oops'.repeat(50) });
+    expect(JSON.stringify(requests[1]?.messages)).toContain('oops'.repeat(100));
+  });
 
   it('[FAULT-4] holds no sibling up, and results stay in call order', async () => {
     const { texts, history } = await answered(

@@ -9,6 +9,7 @@ import { listClaims, newToken } from './claims.ts';
 import { startKeeper } from './keeper-process.ts';
 import type { DevServerLease } from './lease.ts';
 import { attachToClaim, reviveError } from './lease.ts';
+import { namedPorts } from './ports.ts';
 import type { AttachmentKind } from './protocol.ts';
 import type { Home } from '../home.ts';
 import { findTemporalCli } from '../temporal-cli.ts';
@@ -31,11 +32,12 @@ const LOOK_AGAIN_MS = 50;
 /**
  * Attaches to the home's embedded server, and starts it first when none runs.
  *
- * @throws `TemporalCliMissing`; `PortTaken` for a port that `LONGSHORE_PORT` or `LONGSHORE_UI_PORT` names;
+ * @throws `UsageInvalid` for a port that is none, also where a server runs; `TemporalCliMissing`; `PortTaken` for a port that `LONGSHORE_PORT` or `LONGSHORE_UI_PORT` names;
  * `HomeUnusable` for a full disk or a database that cannot be used; `TemporalUnavailable` after 30 s.
  */
 export async function attachDevServer(home: Home, options: AttachOptions): Promise<DevServerLease> {
   const { env = process.env, log = () => {} } = options;
+  namedPorts(env);
   const running = await attachToAny(home, options.kind, { timeoutMs: START_TIMEOUT_MS });
   if (running !== undefined) return running;
 

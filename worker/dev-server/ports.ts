@@ -18,7 +18,7 @@ export const UI_PORT_SETTING = 'LONGSHORE_UI_PORT';
 
 /** Chooses the ports. @throws `PortTaken` for a named one in use, `UsageInvalid` for one that is no port number. */
 export async function choosePorts(env: NodeJS.ProcessEnv): Promise<ServerPorts> {
-  const named = { port: namedPort(env, PORT_SETTING), uiPort: namedPort(env, UI_PORT_SETTING) };
+  const named = namedPorts(env);
   if (named.port !== undefined) await requireFree(named.port, PORT_SETTING);
   if (named.uiPort !== undefined) await requireFree(named.uiPort, UI_PORT_SETTING);
   const [first, second] = await freePorts();
@@ -27,6 +27,11 @@ export async function choosePorts(env: NodeJS.ProcessEnv): Promise<ServerPorts> 
     uiPort: named.uiPort ?? second,
     areFree: named.port === undefined && named.uiPort === undefined,
   };
+}
+
+/** The ports that the environment names, whether a server runs already or not. @throws `UsageInvalid` as `choosePorts`. */
+export function namedPorts(env: NodeJS.ProcessEnv): { port: number | undefined; uiPort: number | undefined } {
+  return { port: namedPort(env, PORT_SETTING), uiPort: namedPort(env, UI_PORT_SETTING) };
 }
 
 function namedPort(env: NodeJS.ProcessEnv, setting: string): number | undefined {

@@ -1,0 +1,11 @@
+// Numbers and long texts in lines for people.
+
+/** A number with thousands separators. */
+export function number(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** At most that many characters, the last one an ellipsis where some are left out. */
+export function shorten(text: string, characters: number): string {
+  return text.length <= characters ? text : `${text.slice(0, characters - 1).toWellFormed()}…`;
+}
