@@ -9,6 +9,7 @@ import { BUILT_IN_SERVERS } from './sandbox-tools.ts';
 import { describeValue, type SpecFault } from './spec-fault.ts';
 import { checkForm, numberFrom, someText, textThat } from './spec-form.ts';
 import { storeForm, type StoreSettings } from './store-settings.ts';
+import { sweepForm, type SweepSettings } from './sweep-settings.ts';
 
 /**
  * Makes a model of the AI SDK's provider interface, version 4; called once a model call.
@@ -46,6 +47,8 @@ export interface LongshoreConfig {
   readonly prices?: { readonly [model: string]: ModelPrice };
   /** Tools in this process; made with `defineLocalServer`. */
   readonly localServers?: readonly unknown[];
+  /** How often a sweep runs, and what it leaves alone; what is kept for how long is the spec's own to say. */
+  readonly retention?: SweepSettings;
   /** What the project is told while its turns run. */
   readonly hooks?: LongshoreHooks;
   /** Of the embedded server. */
@@ -106,6 +109,7 @@ const configForm = z.strictObject({
   prices: z.record(modelName, price).optional(),
   localServers: z.array(localServer).optional(),
   hooks: z.strictObject({ onApproval: approvalHook.optional() }).optional(),
+  retention: sweepForm.optional(),
   server: z.strictObject({ extraArgs: z.array(z.string()).optional() }).optional(),
 });
 

@@ -9,6 +9,7 @@ import { formatPath, faultList, suggest, type SpecFault, type SpecNote } from '.
 import { checkForm } from './spec-form.ts';
 import { normalizeSpec } from './spec-normalize.ts';
 import { notesOf } from './spec-notes.ts';
+import { unknownClasses } from './spec-retention.ts';
 import { specSchema } from './spec-schema.ts';
 import { utf8Length } from './user-message.ts';
 
@@ -110,6 +111,7 @@ function crossFaults(value: unknown): readonly SpecFault[] {
     ...duplicateServers(value['mcp_servers']),
     ...skillsWithoutSandbox(value['skills'], config),
     ...lateReminder(config),
+    ...unknownClasses(value),
   ];
 }
 

@@ -31,13 +31,11 @@ function preloadNotes(servers: readonly WrittenServer[]): readonly SpecNote[] {
 function serverNotes(server: WrittenServer, index: number): readonly SpecNote[] {
   const at = `mcp_servers.${index}`;
   const offersNothing = server.enable_tools?.length === 0 || server.disable_tools?.includes('@all');
-  const hasRetention = Object.values(server.tool_settings ?? {}).some((settings) => settings.retention !== undefined);
   return [
     ...(server.preload && server.preload_tools?.length
       ? [note(`${at}.preload`, '`preload_tools` is not empty, so `preload` counts as false.')]
       : []),
     ...(offersNothing ? [note(at, `The agent gets no tool of \`${server.name}\`.`)] : []),
-    ...(hasRetention ? [note(`${at}.tool_settings`, RETENTION)] : []),
   ];
 }
 
@@ -89,14 +87,11 @@ function contextNotes(context: WrittenConfig['context_management']): readonly Sp
   return notes;
 }
 
-const RETENTION = 'Files are not deleted in this version; the setting is carried.';
-
 function laterNotes(config: WrittenConfig): readonly SpecNote[] {
   const { on_deadline: atDeadline, deadline } = config.approvals ?? {};
   const endless = 'No `deadline` is set, so that this never acts: calls wait without an end.';
   return [
     ...(atDeadline !== undefined && deadline === undefined ? [note('config.approvals.on_deadline', endless)] : []),
-    ...(config.retention ? [note('config.retention', RETENTION)] : []),
   ];
 }
 

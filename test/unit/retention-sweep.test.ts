@@ -103,7 +103,7 @@ describe('the retention sweep', () => {
         workflowId: 'lost',
         callKey: 't1/0/0',
         generation: 0,
-        digest: 'd',
+        argumentsDigest: 'd',
       });
       await journal.markSent('one');
       await journal.markAnswered({ file: { sha256: text.sha256, bytes: 1 } });
@@ -115,7 +115,7 @@ describe('the retention sweep', () => {
   );
 
   test('[KEEP-3] leaves no journal of a turn that ended before it had a manifest', async () => {
-    const keys = { callKey: 't1/0/0', generation: 0, digest: 'd' };
+    const keys = { callKey: 't1/0/0', generation: 0, argumentsDigest: 'd' };
     for (const workflowId of ['gone', 'closed', 'running']) {
       await openJournal(world.store, { workflowId, ...keys }).markSent('x');
     }
@@ -318,7 +318,7 @@ describe('the retention sweep', () => {
       workflowId: 'new',
       callKey: 't1/0/0',
       generation: 0,
-      digest: 'd',
+      argumentsDigest: 'd',
     });
     await journal.markAnswered({ file: { ...answered }, blocksRef: { ...answeredList } });
     await put('nobody');

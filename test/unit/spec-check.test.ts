@@ -201,7 +201,6 @@ describe('notes', () => {
   test.each([
     'mcp_servers',
     'mcp_servers.0.require_approval_for_tools',
-    'mcp_servers.0.tool_settings',
     'skills',
     'config.sandbox',
     'config.sandbox.file_downloads',
@@ -212,7 +211,6 @@ describe('notes', () => {
     'config.context_management.compaction',
     'config.context_management.compaction.compaction_threshold_tokens',
     'config.approvals',
-    'config.retention',
   ])('what is not built yet at %s is said', (path) => {
     expect(notes.map((note) => note.path)).toContain(path);
   });
@@ -236,6 +234,26 @@ describe('notes', () => {
         classes: { personal: { class: 'personal', afterTurnMs: 86_400_000, maxAgeMs: 30 * 86_400_000 } },
       },
     });
+  });
+
+  test('[KEEP-5] a retention class that the spec does not have is a fault with the nearest one', () => {
+    const of = (name: string, classes: object) =>
+      checkSpec({
+        model: MODEL,
+        mcp_servers: [{ name: 'fs', tool_settings: { read: { retention: { class: name } } } }],
+        config: { retention: { classes } },
+      });
+    expect(of('scratch', { scratch: { after_turn: '1d' } }).faults).toEqual([]);
+    expect(of('scrach', { scratch: { after_turn: '1d' }, personal: {} }).faults).toEqual([
+      {
+        path: 'mcp_servers.0.tool_settings.read.retention.class',
+        message: 'there is no retention class `scrach`',
+        mend:
+          'Add it under `config.retention.classes`, or take another. ' +
+          'Did you mean `scratch`? Known here, nearest first: scratch, personal.',
+      },
+    ]);
+    expect(of('scratch', {}).faults[0]?.mend).toBe('Add it under `config.retention.classes`.');
   });
 
   test('a spec that asks for nothing unbuilt has no note', () => {
