@@ -19,3 +19,9 @@ export function someId(value: string): string {
   }
   return value;
 }
+
+/** For commander's `argParser`: a whole number from 0. */
+export function wholeNumber(value: string): number {
+  if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError('It is no whole number from 0.');
+  return Number(value);
+}

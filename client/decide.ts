@@ -8,19 +8,19 @@ import {
   WorkflowUpdateStage,
   type Client,
 } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
 import {
   RESOLVE_APPROVAL_UPDATE,
   type ApprovalDecision,
   type ResolveApprovalInput,
   type ResolveApprovalResult,
 } from '../shared/approvals.ts';
-import { ERROR_KINDS, LongshoreError, messageOf, type ErrorType } from '../shared/errors.ts';
-import { isObject, type JsonObject } from '../shared/json.ts';
+import { LongshoreError, messageOf } from '../shared/errors.ts';
+import type { JsonObject } from '../shared/json.ts';
 import { findAsked, type FoundAsked } from './approvals.ts';
 import { isoTime } from './decision-view.ts';
 import { isNotFound, turnNotFound } from './errors.ts';
 import { readHistory } from './history.ts';
+import { refusalOf } from './refusal.ts';
 
 /** What goes with every decision. */
 export interface DecideOptions {
@@ -172,18 +172,6 @@ async function explain(
   return workerMissing(id, { accepted, timeoutMs, taskQueue: await taskQueueOf(client, execution) });
 }
 
-/** The refusal of the Workflow's validator or handler, in its own words; null for any other failure. */
-function refusalOf(error: WorkflowUpdateFailedError): LongshoreError | null {
-  let cause: unknown = error.cause;
-  // An Activity's failure inside the handler stands around its own cause.
-  while (cause instanceof Error && !(cause instanceof ApplicationFailure) && cause.cause !== undefined)
-    cause = cause.cause;
-  if (!(cause instanceof ApplicationFailure) || !isErrorType(cause.type)) return null;
-  const detail = cause.details?.[0];
-  const mend = isObject(detail) && typeof detail['mend'] === 'string' ? detail['mend'] : '';
-  return new LongshoreError(cause.type, cause.message, mend, { cause: error });
-}
-
 function notTaken(error: WorkflowUpdateFailedError): LongshoreError {
   return new LongshoreError(
     'ApprovalInvalid',
@@ -254,10 +242,6 @@ function workerMissing(
     what,
     `Start a Worker: \`longshore worker --task-queue ${taskQueue}\`. ${after}`,
   );
-}
-
-function isErrorType(type: string | null | undefined): type is ErrorType {
-  return typeof type === 'string' && type in ERROR_KINDS;
 }
 
 function userName(): string {

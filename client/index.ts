@@ -27,6 +27,8 @@ export {
   type Decision,
   type OutcomeChoice,
 } from './decide.ts';
+export { resetTurn, type ResetOptions, type ResetTurn } from './reset.ts';
+export { retryCall, type RetriedCall, type RetryCallOptions } from './retry-call.ts';
 export type { DecisionView, WaitingView } from './decision-view.ts';
 export type { StepView, ToolCallView, TurnView } from './turn-view.ts';
 export type { TurnNews, TurnRecord } from './turn-record.ts';

@@ -1,184 +1,17 @@
-// The Update `longshoreRetryCall`: a person distrusts a result and has its call made again. The new result is told with the
-// next commit, which pins its files and supersedes the older ones; the turn makes no further step before that.
-import {
-  ApplicationFailure,
-  CancellationScope,
-  currentUpdateInfo,
-  defineUpdate,
-  setHandler,
-} from '@temporalio/workflow';
-import type { AgentSpec } from '../shared/agent-spec.ts';
-import type { CommittedResult, ProposedCall, RetriedResult, TurnIdentity } from '../shared/activities.ts';
+// The Update `longshoreRetryCall`: a person distrusts a result and has its call made again. One handler for all turns that a
+// Workflow runs, itself or in line.
+import { currentUpdateInfo, defineUpdate, setHandler } from '@temporalio/workflow';
 import { RETRY_CALL_UPDATE, type RetryCallInput, type RetryCallResult } from '../shared/approvals.ts';
 import { parseCallKey } from '../shared/call-key.ts';
-import { digestOf, sha256Hex } from '../shared/digest.ts';
-import type { ErrorType } from '../shared/errors.ts';
+import { sha256Hex } from '../shared/digest.ts';
 import { isObject } from '../shared/json.ts';
-import { outcomeOf, type SettledCall } from '../shared/results.ts';
-import { LONGSHORE_SERVER } from '../shared/sandbox-tools.ts';
-import type { ApprovalDesk } from './approvals/desk.ts';
-import { settleGated } from './approvals/gated-call.ts';
-import { gateOf } from './policy-check.ts';
-import { place, runCall } from './tool-calls.ts';
+import { refuse, type Retries } from './retries.ts';
 
 /** Has a call made again; see `RetryCallInput`. It answers at once. */
 export const retryCallUpdate = defineUpdate<RetryCallResult, [RetryCallInput]>(RETRY_CALL_UPDATE);
 
-/** What a turn lends. */
-export interface RetryOptions {
-  readonly turn: TurnIdentity;
-  readonly spec: AgentSpec;
-  readonly desk: ApprovalDesk;
-  /** Keys of calls that have no result; a call that is made again is among them meanwhile. */
-  readonly openCalls: Set<string>;
-}
-
-/** Results made anew that no commit has told yet: all of them stand in one Activity's input. */
-const MOST_AT_ONCE = 5;
 const MAX_BY = 200;
 const MAX_REASON = 2_000;
-
-interface KnownCall {
-  readonly call: ProposedCall;
-  /** Null until its step is committed. */
-  result: CommittedResult | null;
-  generation: number;
-}
-
-/** The calls of a turn that may be made again, and those that are. */
-export class Retries {
-  private readonly options: RetryOptions;
-  private readonly calls = new Map<string, KnownCall>();
-  private readonly scope = new CancellationScope();
-  private readonly running = new Set<Promise<void>>();
-  private untold: readonly RetriedResult[] = [];
-  private isOver = false;
-
-  constructor(options: RetryOptions) {
-    this.options = options;
-  }
-
-  get turn(): TurnIdentity {
-    return this.options.turn;
-  }
-
-  /** Takes in what the model asked for. */
-  proposed(calls: readonly ProposedCall[]): void {
-    for (const call of calls) this.calls.set(call.callKey, { call, result: null, generation: 0 });
-  }
-
-  /** Takes in what a commit has told. */
-  committed(results: readonly CommittedResult[]): void {
-    for (const result of results) {
-      const known = this.calls.get(result.callKey);
-      if (!known) continue;
-      known.result = result;
-      known.generation = Math.max(known.generation, result.generation ?? 0);
-    }
-  }
-
-  /** What the next commit tells, once nothing is under way any more. */
-  async settled(): Promise<readonly RetriedResult[]> {
-    while (this.running.size > 0) await Promise.all(this.running);
-    return this.untold;
-  }
-
-  /** They stand in the transcript. */
-  told(retried: readonly RetriedResult[]): void {
-    this.untold = this.untold.filter((one) => !retried.includes(one));
-    this.committed(retried.map((one) => one.result));
-    const anew = this.options.desk.madeAnew;
-    const keys = new Set(retried.map((one) => one.result.callKey));
-    anew.splice(0, anew.length, ...anew.filter(({ call }) => !keys.has(call.callKey)));
-  }
-
-  /** At the turn's end: what still runs is cancelled, and no further call is made again. */
-  async close(): Promise<readonly RetriedResult[]> {
-    this.isOver = true;
-    this.scope.cancel();
-    return this.settled();
-  }
-
-  /** Why a call cannot be made again now, or null. Changes nothing. */
-  refusal({ callKey }: RetryCallInput): ApplicationFailure | null {
-    const known = this.calls.get(callKey);
-    const name = `Call \`${callKey}\` of turn \`${this.turn.workflowId}\``;
-    if (this.isOver) return refuse('TurnClosed', `${name} cannot be made again: the turn has ended`, 'ended');
-    if (!known) return refuse('CallNotFound', `${name} is not there. Its calls: ${this.named()}`, 'unknown');
-    const state = this.stateOf(known);
-    if (state !== null) return refuse('CallNotRetryable', `${name} ${state.words}`, state.word);
-    const waiting = this.running.size + this.untold.length;
-    if (waiting < MOST_AT_ONCE) return null;
-    return refuse(
-      'CallNotRetryable',
-      `${name} cannot be made again now: ${waiting} others are, or are still to be told`,
-      'busy',
-    );
-  }
-
-  /** Begins to make a call again; `id` names the request. */
-  begin({ callKey, by, reason }: RetryCallInput, id: string): RetryCallResult {
-    const known = this.calls.get(callKey);
-    if (!known) throw new TypeError(`${callKey} was not refused`);
-    known.generation += 1;
-    const { generation } = known;
-    this.options.openCalls.add(callKey);
-    const work = this.scope
-      .run(() => this.make(known.call, generation, id))
-      .then((settled) => this.keep(known, settled, { by, ...(reason !== undefined && { reason }) }))
-      .finally(() => this.running.delete(work));
-    this.running.add(work);
-    return { callKey, generation };
-  }
-
-  private keep(known: KnownCall, settled: SettledCall, told: Omit<RetriedResult, 'result'>): void {
-    const { desk, spec, openCalls } = this.options;
-    openCalls.delete(settled.call.callKey);
-    known.generation = Math.max(known.generation, settled.generation ?? 0);
-    desk.madeAnew.push(settled);
-    this.untold = [...this.untold, ...place([settled], spec).map((result) => ({ result, ...told }))];
-  }
-
-  /** Policy applies again: a gated call waits for a person, whoever asked for it. Never rejects. */
-  private async make(call: ProposedCall, base: number, id: string): Promise<SettledCall> {
-    const { turn, spec, desk } = this.options;
-    const run = async (allowed: ProposedCall, above: number): Promise<SettledCall> => {
-      const generation = base + above;
-      return { ...(await runCall(allowed, { turn, spec, retry: id }, generation)), generation };
-    };
-    const selector = gateOf(call, spec);
-    const settings = spec.config.approvals;
-    if (selector === null || !settings) return { ...(await run(call, 0)), call };
-    // A digest of its own: neither the decision on the first call nor its denial is one on this.
-    const asked = { ...call, argumentsDigest: digestOf(['retry', call.argumentsDigest, base, id]) };
-    const step = desk.stepUnderWay ?? { step: parseCallKey(call.callKey)?.step ?? 0, calls: [], settled: [] };
-    const isCancelled = (): boolean => CancellationScope.current().consideredCancelled;
-    const settled = await settleGated(asked, selector, { desk, settings, step, isCancelled, run });
-    return { ...settled, call, generation: base + (settled.generation ?? 0) };
-  }
-
-  private stateOf({ call, result }: KnownCall): { readonly word: string; readonly words: string } | null {
-    const { callKey, server, fault } = call;
-    if (this.options.desk.waiting().some((one) => one.callKey === callKey)) {
-      return { word: 'waiting', words: 'waits for a person: decide on it' };
-    }
-    if (this.options.openCalls.has(callKey)) {
-      const words = result ? 'is being made again already' : 'runs, and has no result yet';
-      return { word: result ? 'retrying' : 'running', words };
-    }
-    if (fault) return { word: 'faulty', words: `was never made (${fault.type}), and cannot be` };
-    if (server === LONGSHORE_SERVER) return { word: 'question', words: 'is a question of the agent, not a call' };
-    if (!result) return { word: 'settled', words: 'has a result that is not committed yet' };
-    return null;
-  }
-
-  private named(): string {
-    const keys = [...this.calls.keys()];
-    return keys.length === 0
-      ? 'none yet'
-      : `${keys.slice(-20).join(', ')}${keys.length > 20 ? ` (the last 20 of ${keys.length})` : ''}`;
-  }
-}
 
 /** The turns of this Workflow, its own or those in line, in the order of their beginnings. */
 const turns: Retries[] = [];
@@ -219,9 +52,4 @@ function formProblem(input: unknown): string | null {
   if (typeof by !== 'string' || by.length === 0 || by.length > MAX_BY) return `by has not 1 to ${MAX_BY} characters`;
   const isReason = reason === undefined || (typeof reason === 'string' && reason.length <= MAX_REASON);
   return isReason ? null : `reason is no text of at most ${MAX_REASON} characters`;
-}
-
-function refuse(type: ErrorType, message: string, state: string): ApplicationFailure {
-  const mend = 'See the turn and its calls with `longshore turns show`.';
-  return ApplicationFailure.create({ type, message, nonRetryable: true, details: [{ mend, state }] });
 }

@@ -25,7 +25,8 @@ import { errorRecordOf } from './failures.ts';
 import { COMMIT_IN_PARTS } from './patches.ts';
 import type { ReadCounts } from './policy-check.ts';
 import { RecordedPins } from './resume-check.ts';
-import { Retries, takeRetries } from './retry-call.ts';
+import { Retries } from './retries.ts';
+import { takeRetries } from './retry-call.ts';
 import { settleCalls } from './tool-calls.ts';
 
 /** A turn that works on without a pause gives the manifest its head this often. Source: architecture D8. */

@@ -1,5 +1,7 @@
-// Before a turn keeps files of one that ended long ago: a sweep may be about to delete them, and must learn of it first.
+// Before a turn keeps files of one that ended long ago, or is opened again itself: a sweep may be about to delete them, and
+// must learn of it first.
 import { relyOnBlob } from './intents.ts';
+import { listManifests, updateManifest } from './manifest.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { Manifest, ManifestFile } from '../../shared/manifest.ts';
 import { DEFAULT_AFTER_TURN_MS } from '../../shared/retention.ts';
@@ -22,6 +24,24 @@ export async function relyOnInherited(store: FileStore, before: Manifest, nowMs:
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+/**
+ * Runs `reset`, which opens a turn again, so that no sweep takes its files on the way: sweeps learn before it that they are
+ * relied on, and after it the manifest says that the turn is open. Raises what `reset` raises, and the store's errors.
+ */
+export async function reopeningTurn<T>(store: FileStore, workflowId: string, reset: () => Promise<T>): Promise<T> {
+  const manifests = await Array.fromAsync(listManifests(store, { workflowId }));
+  for (const manifest of manifests) await relyOnInherited(store, manifest);
+  const done = await reset();
+  for (const { turn } of manifests) await updateManifest(store, turn, reopened);
+  return done;
+}
+
+function reopened({ ended: _ended, endedAt: _endedAt, ...open }: Manifest): Manifest {
+  const pinned = (file: ManifestFile): ManifestFile =>
+    file.state === 'released' ? { ...file, state: 'pinned' } : file;
+  return { ...open, files: open.files.map(pinned) };
 }
 
 function mayGo(file: ManifestFile, { retention, endedAt = 0 }: Manifest, nowMs: number): boolean {
