@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 
 import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
+import type * as decisions from '../decisions.ts';
 import { someId, someValue } from '../option-values.ts';
 
 /** What every decision may be given. */
@@ -132,6 +133,6 @@ function decision(approvals: Command, name: string, description: string): Comman
 }
 
 /** Loaded when needed: the Temporal SDK takes half a second that `--help` must not pay. */
-async function loaded(): Promise<typeof import('../decisions.ts')> {
+async function loaded(): Promise<typeof decisions> {
   return import('../decisions.ts');
 }

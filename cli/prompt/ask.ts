@@ -5,7 +5,7 @@ import { getApproval } from '../../client/approvals.ts';
 import type { AskedCall } from '../../client/asked-calls.ts';
 import { answer, approve, deny, resolveOutcome } from '../../client/decide.ts';
 import { approvalId } from '../../shared/approvals.ts';
-import { LongshoreError } from '../../shared/errors.ts';
+import type { LongshoreError } from '../../shared/errors.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { asLongshoreError, errorLines } from '../failure.ts';

@@ -109,6 +109,17 @@ export function meanOf(lines: readonly string[], column: number): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
+/** The folder named `reports` in a list of allowed directories, or null. */
+export function reportsFolderIn(list: string): string | null {
+  const folders = list.split('\n').map((line) => line.trim());
+  return folders.find((folder) => /[\\/]reports$/.test(folder)) ?? null;
+}
+
+/** The path that was written, by the tool's own words, or null where nothing was. */
+export function writtenIn(answer: string): string | null {
+  return /^Successfully wrote to (.+)$/m.exec(answer)?.[1] ?? null;
+}
+
 function numberIn(text: string, pattern: RegExp, what: string): number {
   return numberFrom(pattern.exec(text)?.[1] ?? unreadable(what, text));
 }

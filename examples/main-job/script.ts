@@ -16,8 +16,10 @@ import {
   numberAt,
   objectAt,
   pathIn,
+  reportsFolderIn,
   rowsIn,
   textAt,
+  writtenIn,
 } from './reading.ts';
 
 type Answer = Awaited<ReturnType<ScriptedModel>>;
@@ -28,6 +30,8 @@ const SCHEMA = 'sandbox__infer_schema';
 const QUERY = 'sandbox__query_json';
 const SEARCH = 'sandbox__search_file';
 const RANGE = 'sandbox__read_file';
+const FOLDERS = 'fs__list_allowed_directories';
+const WRITE = 'fs__write_file';
 
 const WIDELY_USABLE_PERCENT = 95;
 const MONTHS = 12;
@@ -51,6 +55,7 @@ const STEPS: readonly ((conversation: Conversation) => Answer)[] = [
   lookCloser,
   countFeatures,
   followUp,
+  writeReport,
   answerQuestions,
 ];
 
@@ -113,7 +118,7 @@ function countFeatures(conversation: Conversation): Answer {
   };
 }
 
-/** The most common status is known, and the line of an airport. */
+/** The most common status is known, and the line of an airport; and where may a report go? */
 function followUp(conversation: Conversation): Answer {
   const { features, airports } = filesOf(conversation);
   const map = largestMapIn(schemaOf(conversation, features));
@@ -124,21 +129,45 @@ function followUp(conversation: Conversation): Answer {
     toolCalls: [
       query(features, `{"usable": $count(\`${map.key}\`.*[${where}])}`),
       range(airports, firstLineIn(resultOf(conversation, SEARCH, airports)), 1),
+      { name: FOLDERS, arguments: {} },
     ],
   };
 }
 
-/** All is read: the answer. */
-function answerQuestions(conversation: Conversation): Answer {
-  const { features, emoji, airports, air } = filesOf(conversation);
+/** All is read: the report, which waits for a person. Without a folder for it the answer comes at once. */
+function writeReport(conversation: Conversation): Answer {
+  const folder = reportsFolderIn(resultOf(conversation, FOLDERS));
+  if (folder === null) return answerQuestions(conversation);
+  const content = ['# Four questions about data files', '', ...answerLines(conversation), ''].join('\n');
   return {
-    text: [
-      `1. ${featuresAnswer(conversation, features)}`,
-      `2. ${emojiAnswer(conversation, emoji)}`,
-      `3. ${airportsAnswer(conversation, airports)}`,
-      `4. ${airAnswer(conversation, air)}`,
-    ].join('\n'),
+    text: 'All figures are there. I write them into the report now.',
+    toolCalls: [{ name: WRITE, arguments: { path: `${folder}/report.md`, content } }],
   };
+}
+
+/** The answer, and what became of the report. */
+function answerQuestions(conversation: Conversation): Answer {
+  return { text: [...answerLines(conversation), reportLine(conversation)].join('\n') };
+}
+
+function answerLines(conversation: Conversation): readonly string[] {
+  const { features, emoji, airports, air } = filesOf(conversation);
+  return [
+    `1. ${featuresAnswer(conversation, features)}`,
+    `2. ${emojiAnswer(conversation, emoji)}`,
+    `3. ${airportsAnswer(conversation, airports)}`,
+    `4. ${airAnswer(conversation, air)}`,
+  ];
+}
+
+/** In the words of the tool, or of the person who denied it. */
+function reportLine({ steps }: Conversation): string {
+  const write = steps.flat().find(({ name }) => name === WRITE);
+  if (!write) return 'There is no report: no folder named `reports` is allowed.';
+  const written = writtenIn(write.result);
+  return written === null
+    ? `There is no report: ${write.result.trim().split('\n')[0] ?? ''}`
+    : `The report is in ${written}.`;
 }
 
 function featuresAnswer(conversation: Conversation, path: string): string {

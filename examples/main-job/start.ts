@@ -1,12 +1,14 @@
 // `npm start`: the main job from end to end. Starts the scripted model unless a real one is asked for, and runs the agent
-// with the command line, which brings up Temporal and a Worker by itself. Further arguments go to `longshore run`.
+// with the command line, which brings up Temporal and a Worker by itself. The write of the report is asked about in the terminal;
+// without one, a second process decides. Further arguments go to `longshore run`.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseDocument } from 'yaml';
 import { startExampleModel } from './model.ts';
+import { decideWhatWaits } from './waiting.ts';
 
 /** The one setting that puts a real model in the scripted one's place. */
 const MODEL_SETTING = 'LONGSHORE_EXAMPLE_MODEL';
@@ -22,6 +24,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 const args = process.argv.slice(2);
+const isJson = args.includes('--json');
 const realModel = process.env[MODEL_SETTING]?.trim() ?? '';
 process.exitCode = realModel === '' ? await runScripted() : await runReal(realModel);
 
@@ -62,20 +65,55 @@ async function runReal(name: string): Promise<number> {
 
 /** Runs `longshore run` to its end and gives its exit code; signals go to it, each once. */
 async function runAgent(spec: string, env: NodeJS.ProcessEnv, stop?: AbortSignal): Promise<number> {
-  const command = [here('../../cli/main.ts'), 'run', spec, '--mcp', here('mcp.json'), ...args];
+  const { mcp, reports } = await prepareReports();
+  const command = [here('../../cli/main.ts'), 'run', spec, '--mcp', mcp, ...args];
+  const hasTerminal = process.stdin.isTTY && (isJson ? process.stderr : process.stdout).isTTY;
   // A process group of its own, or the terminal's Ctrl-C would reach it beside the one that is passed on, and a second
   // one means to leave the turn running.
-  const child = spawn(process.execPath, command, { stdio: 'inherit', env, detached: process.platform !== 'win32' });
+  const detached = process.platform !== 'win32';
+  const stream = hasTerminal ? 'inherit' : 'pipe';
+  const child = spawn(process.execPath, command, { stdio: ['inherit', stream, stream], env, detached });
+  let hasEnded = false;
+  let isUndecided = false;
+  const onFailure = (): void => {
+    // Of a turn that ended meanwhile there is nothing to decide.
+    if (hasEnded) return;
+    isUndecided = true;
+    child.kill('SIGINT');
+  };
+  if (!hasTerminal) decideWhatWaits(child, { reports, env, printTo: isJson ? 2 : 1, onFailure });
   const release = passSignalsTo(child);
   stop?.addEventListener('abort', () => child.kill('SIGINT'), { once: true });
   try {
-    return await new Promise<number>((resolve, reject) => {
+    return await new Promise<number>((settle, reject) => {
       child.once('error', reject);
-      child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_FAILED)));
+      child.once('exit', () => (hasEnded = true));
+      child.once('close', (code, signal) => {
+        if (isUndecided) settle(EXIT_FAILED);
+        else settle(code ?? (signal === 'SIGINT' ? EXIT_INTERRUPTED : EXIT_FAILED));
+      });
     });
   } finally {
     release();
   }
+}
+
+/** A scratch folder for reports below the home, and the servers of mcp.json with that folder allowed too. */
+async function prepareReports(): Promise<{ readonly mcp: string; readonly reports: string }> {
+  const folder = resolve(process.env['LONGSHORE_HOME'] || '.longshore', 'main-job');
+  const reports = join(folder, 'reports');
+  await mkdir(reports, { recursive: true, mode: 0o700 });
+  const { mcpServers } = JSON.parse(await readFile(here('mcp.json'), 'utf8')) as McpFile;
+  const { fs } = mcpServers;
+  const withReports = { ...fs, cwd: resolve(here('.'), fs.cwd), args: [...fs.args, reports] };
+  const mcp = join(folder, 'mcp.json');
+  await writeFile(mcp, `${JSON.stringify({ mcpServers: { fs: withReports } }, null, 2)}\n`);
+  return { mcp, reports };
+}
+
+/** What mcp.json beside this file holds. */
+interface McpFile {
+  readonly mcpServers: { readonly fs: { readonly args: readonly string[]; readonly cwd: string } };
 }
 
 function passSignalsTo(child: ChildProcess): () => void {
@@ -96,6 +134,6 @@ function passSignalsTo(child: ChildProcess): () => void {
 
 /** To people: standard output is one document with --json. */
 function say(text: string): void {
-  const stream = args.includes('--json') ? process.stderr : process.stdout;
+  const stream = isJson ? process.stderr : process.stdout;
   stream.write(`${text}\n`);
 }
