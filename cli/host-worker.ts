@@ -5,11 +5,15 @@ import { join } from 'node:path';
 
 import { DefaultLogger, type LogEntry, NativeConnection, Runtime } from '@temporalio/worker';
 
+import { setUpSweepSchedule } from '../client/sweep-schedule.ts';
 import type { LongshoreConfig } from '../shared/config.ts';
+import { messageOf } from '../shared/errors.ts';
+import { sweepTimes } from '../shared/sweep-settings.ts';
 import { startWorker } from '../worker/create-worker.ts';
 import type { TemporalServer } from '../worker/dev-server.ts';
 import type { Home } from '../worker/home.ts';
 import { loggerOf } from '../worker/log.ts';
+import { connectClient } from './connect-client.ts';
 import { fingerprintOf, type LoadedMcp } from './load-config.ts';
 
 /** What the Worker is made of. */
@@ -32,12 +36,16 @@ export interface HostedWorker {
   close(): Promise<void>;
 }
 
-/** Starts a Worker and announces it. */
+/**
+ * Starts a Worker and announces it. On the embedded server it sees to the Schedule of the retention sweep too, for its own Task Queue,
+ * unless that is one that a run took beside another Worker.
+ */
 export async function hostWorker(options: HostOptions): Promise<HostedWorker> {
   const { server, home, taskQueue, config, mcp, env } = options;
   installRuntime(home, options.note);
   const connection = await NativeConnection.connect(server.connectionOptions);
   try {
+    const scheduling = setUpSchedule(options);
     const worker = await startWorker({
       connection,
       namespace: server.namespace,
@@ -49,6 +57,7 @@ export async function hostWorker(options: HostOptions): Promise<HostedWorker> {
       env,
       log: loggerOf('worker'),
     });
+    await scheduling;
     server.embedded?.announceWorker({ taskQueue, fingerprint: fingerprintOf(mcp) });
     return {
       run: worker.run,
@@ -60,6 +69,22 @@ export async function hostWorker(options: HostOptions): Promise<HostedWorker> {
   } catch (thrown) {
     await connection.close();
     throw thrown;
+  }
+}
+
+/** Without it turns run all the same, so that a failure is told and no more. */
+async function setUpSchedule({ server, taskQueue, config, mcp, note }: HostOptions): Promise<void> {
+  const isAside = taskQueue.endsWith(`-${fingerprintOf(mcp).slice(0, 8)}`);
+  if (server.embedded === null || isAside) return;
+  try {
+    const client = await connectClient(server);
+    try {
+      await setUpSweepSchedule(client, { taskQueue, ...sweepTimes(config.retention) });
+    } finally {
+      await client.connection.close();
+    }
+  } catch (error) {
+    note(`The Schedule of the retention sweep could not be set up: ${messageOf(error)}. Run \`longshore setup\`.`);
   }
 }
 

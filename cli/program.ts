@@ -13,6 +13,7 @@ import { registerDoctor } from './commands/doctor.ts';
 import { registerFiles } from './commands/files.ts';
 import { registerRun } from './commands/run.ts';
 import { registerSpec } from './commands/spec.ts';
+import { registerSetup, registerSweep } from './commands/sweep.ts';
 import { registerTurns } from './commands/turns.ts';
 import { registerWorker } from './commands/worker.ts';
 import { errorLines, outputFailed, tellFailure } from './failure.ts';
@@ -38,6 +39,8 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerTurns,
   registerApprovals,
   registerFiles,
+  registerSweep,
+  registerSetup,
   registerDoctor,
 ];
 

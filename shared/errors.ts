@@ -32,6 +32,7 @@ export const ERROR_KINDS = {
   TurnTerminated: { retryable: false, exitCode: 1 },
   TurnNotContinuable: { retryable: false, exitCode: 1 },
   FileNotFound: { retryable: false, exitCode: 1 },
+  FileHeld: { retryable: false, exitCode: 1 },
   FileDeleted: { retryable: false, exitCode: 1 },
   PinsDiffer: { retryable: false, exitCode: 1 },
   StepNotFound: { retryable: false, exitCode: 1 },
