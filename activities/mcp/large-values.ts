@@ -73,7 +73,7 @@ function newToken(): string {
 }
 
 /** What stands where placeholders may. */
-function* placesOf({ content, structuredContent }: JsonObject): Generator<unknown> {
+function* placesOf({ content, structuredContent }: JsonObject): Generator {
   yield structuredContent;
   for (const block of Array.isArray(content) ? (content as readonly unknown[]) : []) {
     if (!isObject(block)) continue;

@@ -1,6 +1,5 @@
 // JSON of values in which placeholders stand for large values: the bytes of those are put in where their placeholder is,
 // so that a large string is never built.
-import type { JsonValue } from '../../shared/json.ts';
 import type { LargeValue } from '../../shared/tool-server.ts';
 
 /** Large values by their placeholder. */

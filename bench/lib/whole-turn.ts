@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
@@ -15,18 +16,7 @@ import { requireSpec } from '../../shared/spec-check.ts';
 import { startScriptedModel } from '../../testing/scripted-model.ts';
 import { attachDevServer } from '../../worker/dev-server.ts';
 import { openHome } from '../../worker/home.ts';
-
-/** The variable with the Worker's plan. */
-export const WORKER_PLAN = 'LONGSHORE_BENCH_WORKER';
-
-/** What the Worker is made of. */
-export interface WholeWorkerPlan {
-  readonly address: string;
-  readonly taskQueue: string;
-  readonly bundlePath: string;
-  readonly storeFolder: string;
-  readonly modelUrl: string;
-}
+import { WORKER_PLAN, type WholeWorkerPlan } from './worker-plan.ts';
 
 /** What a turn came to; memory by the process id of the Worker is read between and after. */
 export interface WholeTurn {
@@ -51,7 +41,7 @@ export async function runWholeTurn(
   const plan: WholeWorkerPlan = {
     address: lease.address,
     taskQueue: `size-${randomUUID()}`,
-    bundlePath: await bundleIn(folder),
+    ...(await packageIn(folder)),
     storeFolder,
     modelUrl: model.baseUrl,
   };
@@ -84,12 +74,16 @@ export async function runWholeTurn(
   }
 }
 
-async function bundleIn(folder: string): Promise<string> {
+/** The built package, or the sources and a bundle made of them. */
+async function packageIn(folder: string): Promise<Pick<WholeWorkerPlan, 'bundlePath' | 'root' | 'extension'>> {
+  const built = new URL('../../dist/', import.meta.url);
+  const bundle = fileURLToPath(new URL('workflow-bundle.js', built));
+  if (existsSync(bundle)) return { bundlePath: bundle, root: built.href, extension: 'js' };
   const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url));
   const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-  const path = join(folder, 'workflows.js');
-  await writeFile(path, (await bundleWorkflowCode({ workflowsPath, logger: quiet })).code);
-  return path;
+  const bundlePath = join(folder, 'workflows.js');
+  await writeFile(bundlePath, (await bundleWorkflowCode({ workflowsPath, logger: quiet })).code);
+  return { bundlePath, root: new URL('../../', import.meta.url).href, extension: 'ts' };
 }
 
 async function turn(client: Client, taskQueue: string, content: string): Promise<string> {

@@ -1,0 +1,16 @@
+// What a whole Worker of the benchmark is made of, handed over in a variable of its environment.
+
+/** The variable with the Worker's plan. */
+export const WORKER_PLAN = 'LONGSHORE_BENCH_WORKER';
+
+/** What the Worker is made of. */
+export interface WholeWorkerPlan {
+  readonly address: string;
+  readonly taskQueue: string;
+  readonly bundlePath: string;
+  readonly storeFolder: string;
+  readonly modelUrl: string;
+  /** The address of the package's folder: built, or the sources. */
+  readonly root: string;
+  readonly extension: 'js' | 'ts';
+}
