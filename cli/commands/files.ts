@@ -9,6 +9,7 @@ import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
 import { errorLines } from '../failure.ts';
 import { someId, someValue } from '../option-values.ts';
+import { registerKeeping } from './files-keep.ts';
 import { table } from '../output.ts';
 import { writeTarget } from '../write-target.ts';
 
@@ -22,6 +23,7 @@ export function registerFiles(program: Command, context: CommandContext): void {
   addList(files, context);
   addShow(files, context);
   addGet(files, context);
+  registerKeeping(files, context);
 }
 
 interface PathOptions {
