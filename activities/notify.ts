@@ -30,12 +30,19 @@ export function createNotify(dependencies: ActivityDependencies): (input: Notify
 }
 
 async function tell(hook: ApprovalHook, event: ApprovalEvent, attempt: Attempt): Promise<void> {
-  const timeout = AbortSignal.timeout(HOOK_TIMEOUT_MS);
-  const signal = AbortSignal.any([attempt.signal, timeout]);
-  const given = Promise.withResolvers<never>();
-  // A hook that heeds no signal is left behind.
-  signal.addEventListener('abort', () => given.reject(timeout.aborted ? tooSlow() : signal.reason), { once: true });
-  await Promise.race([hook(event, { signal }), given.promise]);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(tooSlow()), HOOK_TIMEOUT_MS);
+  const signal = AbortSignal.any([attempt.signal, late.signal]);
+  const stopped = Promise.withResolvers<never>();
+  const stop = (): void => stopped.reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    // A hook that heeds no signal is left behind; one that throws at once does so inside of this promise.
+    await Promise.race([Promise.resolve().then(() => hook(event, { signal })), stopped.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 async function eventOf(

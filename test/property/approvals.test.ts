@@ -63,8 +63,8 @@ class Turn {
   }
 
   wait(call: WaitingCall): Promise<WaitEnd> {
-    this.calls.begin(call);
-    return new Promise((resolve) => this.waits.push({ call, resolve }));
+    const wait = this.calls.begin(call);
+    return new Promise((resolve) => this.waits.push({ call: wait.call, resolve }));
   }
 
   decide(input: ResolveApprovalInput, changed?: ChangedArguments): ReturnType<WaitingCalls['decide']> {

@@ -80,8 +80,9 @@ export class ApprovalDesk {
   }
 
   /** Parks a call until its wait ends: by a decision, a deadline, or the turn's cancellation. */
-  async wait(call: WaitingCall, step: StepSoFar): Promise<WaitEnd> {
-    const wait = this.calls.begin(call);
+  async wait(asked: WaitingCall, step: StepSoFar): Promise<WaitEnd> {
+    const wait = this.calls.begin(asked);
+    const { call } = wait;
     this.startTimers(call);
     this.keeping ??= this.keep(step);
     try {
@@ -144,18 +145,20 @@ export class ApprovalDesk {
           for (const call of calls.open()) calls.end(call, { type: 'unrecorded', at: Date.now(), problem });
         },
       });
+    // The calls of a step are parked one after another: one record for all.
+    await Promise.resolve();
     // A wait may begin in the moment in which the last one ends.
     while (calls.open().length > 0) await CancellationScope.nonCancellable(keepOnce);
     this.keeping = undefined;
   }
 
   private tellWaiting(fresh: readonly WaitingCall[]): void {
-    const open = this.calls.open();
+    const open = new Set(this.calls.open().map(recordKey));
     this.recorded = new Set([...this.recorded, ...fresh.map(recordKey)]);
     this.show();
     this.tell(
       'waiting',
-      fresh.filter((call) => open.includes(call)),
+      fresh.filter((call) => open.has(recordKey(call))),
     );
   }
 

@@ -7,6 +7,7 @@ import type {
   ResolveApprovalResult,
   WaitingCall,
 } from '../../shared/approvals.ts';
+import { digestOf } from '../../shared/digest.ts';
 import { canonicalJson } from '../../shared/json.ts';
 import { conflicting, notFound, over, stale, wrongKind, type Refusal } from './refusals.ts';
 import type { ChangedArguments, Wait, WaitEnd } from './wait.ts';
@@ -21,13 +22,12 @@ type Judgement =
 export class WaitingCalls {
   private readonly waits = new Map<string, Wait>();
 
-  /** Begins a wait. */
-  begin(call: WaitingCall): Wait {
-    const key = keyOf(call);
-    const before = this.waits.get(key);
-    if (before && !before.end) throw new TypeError(`${call.callKey} waits already`);
+  /** Begins a wait. One after another of the same call gets a digest of its own, so that no earlier decision fits it. */
+  begin(asked: WaitingCall): Wait {
+    let call = asked;
+    while (this.knows(call.callKey, call.digest)) call = { ...call, digest: digestOf(['again', call.digest]) };
     const wait: Wait = { call };
-    this.waits.set(key, wait);
+    this.waits.set(keyOf(call), wait);
     return wait;
   }
 
