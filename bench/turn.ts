@@ -1,24 +1,8 @@
 // H4 and H1's shape: what a step costs beside a bare Workflow with the same two Activities, and how history grows.
 // Usage: node bench/turn.ts [--steps 40] [--rounds 6] [--json]
-import { randomUUID } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdir, readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { z } from 'zod';
-import { createMcpPool } from '../activities/mcp/pool.ts';
-import { createAskModel } from '../activities/model/ask.ts';
-import { sandboxListing } from '../activities/sandbox/server.ts';
-import { startTurn } from '../client/turns.ts';
-import type { JsonValue } from '../shared/json.ts';
-import { requireSpec } from '../shared/spec-check.ts';
-import { startScriptedModel } from '../testing/scripted-model.ts';
-import { attachDevServer } from '../worker/dev-server.ts';
-import { openHome } from '../worker/home.ts';
-import { defineLocalServer, defineLocalTool, LongshorePlugin } from '../worker/index.ts';
+import { openTurnBench } from './lib/turn-bench.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,121 +13,10 @@ const { values } = parseArgs({
 });
 const steps = Number(values.steps);
 const rounds = Number(values.rounds);
-const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-Runtime.install({ logger: quiet, shutdownSignals: [] });
+const bench = await openTurnBench({ resultBytes: 200, steps });
+const { plan, client, home, runBare, runLongshore } = bench;
 
 let serverPid: string | undefined;
-
-/** How large the tool's result is, and how many steps a turn makes; set before each run. */
-const plan = { resultBytes: 200, steps };
-const words = 'alpha beta gamma delta epsilon zeta eta theta iota kappa '.repeat(200);
-
-const model = await startScriptedModel(({ messages }) => {
-  const answered = messages.filter((message) => message.role === 'tool').length;
-  if (answered >= plan.steps) return { text: 'done' };
-  return { toolCalls: [{ name: 'bench__fetch', arguments: { page: answered } }] };
-});
-const server = defineLocalServer({
-  name: 'bench',
-  tools: [
-    defineLocalTool({
-      name: 'fetch',
-      description: 'One page.',
-      inputSchema: z.object({ page: z.number() }),
-      annotations: { readOnlyHint: true },
-      run: ({ page }) => `${page} ${words}`.slice(0, plan.resultBytes),
-    }),
-  ],
-});
-const folder = await mkdtemp(join(tmpdir(), 'longshore-bench-'));
-const home = await openHome({ LONGSHORE_HOME: folder }, folder);
-const lease = await attachDevServer(home, { kind: 'dev', log: () => {} });
-const taskQueue = 'bench';
-const env = { OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'none' };
-const native = await NativeConnection.connect({ address: lease.address });
-const connection = await Connection.connect({
-  address: lease.address,
-  channelArgs: { 'grpc.max_receive_message_length': 256 * 1024 * 1024 },
-});
-const client = new Client({ connection });
-const plugin = new LongshorePlugin({ store: { folder: home.storeFolder }, localServers: [server], env, log: () => {} });
-const worker = await Worker.create({
-  connection: native,
-  taskQueue,
-  workflowsPath: fileURLToPath(new URL('./workflows/index.ts', import.meta.url)),
-  plugins: [plugin],
-  activities: bareActivities(),
-});
-const spec = requireSpec(
-  {
-    model: { name: 'openai/scripted' },
-    mcp_servers: [{ name: 'bench', preload: true }],
-    config: { iteration_limit: 1024 },
-  },
-  'the benchmark',
-);
-
-/** The same model request and the same tool, through the same client code, and nothing kept. */
-function bareActivities(): Record<string, (step: number) => Promise<unknown>> {
-  const askModel = createAskModel({ env });
-  const pool = createMcpPool({ config: { source: 'bench', servers: {} }, localServers: [server], log: () => {} });
-  const conversation: string[] = [];
-  // What the agent's requests carry too: the tools of the built-in server, and the benchmark's own.
-  const tools = [
-    ...sandboxListing().tools.map(({ name, description = '', inputSchema }) => ({
-      name: `sandbox__${name}`,
-      description,
-      inputSchema,
-    })),
-    {
-      name: 'bench__fetch',
-      description: 'One page.',
-      inputSchema: z.toJSONSchema(z.object({ page: z.number() })) as JsonValue,
-    },
-  ];
-  return {
-    async bareModel(step) {
-      if (step === 0) conversation.length = 0;
-      const results = conversation.map((text, index) => ({
-        callId: `c${index}`,
-        name: 'bench__fetch',
-        isError: false,
-        text,
-        images: [],
-      }));
-      const messages = [
-        { role: 'user' as const, parts: [{ type: 'text' as const, text: 'Go on.' }] },
-        ...results.flatMap((result) => [
-          {
-            role: 'assistant' as const,
-            text: '',
-            reasoning: [],
-            toolCalls: [{ callId: result.callId, name: result.name, input: {} }],
-          },
-          { role: 'tool' as const, results: [result] },
-        ]),
-      ];
-      const answer = await askModel({
-        model: 'openai/scripted',
-        params: {},
-        responseFormat: { type: 'text' },
-        messages,
-        tools,
-        signal: AbortSignal.timeout(60_000),
-      });
-      return { text: answer.text, calls: answer.toolCalls.length };
-    },
-    async bareTool(step) {
-      const signal = AbortSignal.timeout(60_000);
-      const response = await pool
-        .server('bench')
-        .callTool({ tool: 'fetch', arguments: { page: step }, idempotencyKey: String(step), signal });
-      const text = JSON.stringify(response.content);
-      conversation.push(text);
-      return text;
-    },
-  };
-}
 
 interface Sample {
   readonly msPerStep: number;
@@ -186,21 +59,6 @@ async function sample(start: () => Promise<string>): Promise<Sample> {
   };
 }
 
-async function runBare(): Promise<string> {
-  const workflowId = `bare-${randomUUID()}`;
-  await client.workflow.execute('bareTurn', { workflowId, taskQueue });
-  return workflowId;
-}
-
-async function runLongshore(): Promise<string> {
-  const workflowId = `turn-${randomUUID()}`;
-  const message = { type: 'user.message' as const, content: 'Go on.' };
-  const handle = await startTurn(client, { workflowId, taskQueue, spec, message });
-  const result = await handle.result();
-  if (result.status !== 'completed') throw new Error(`the turn ended ${result.status}: ${result.error?.message}`);
-  return workflowId;
-}
-
 function median(samples: readonly Sample[], key: keyof Sample): number {
   const sorted = samples.map((one) => one[key]).sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? 0;
@@ -235,7 +93,7 @@ async function growth(): Promise<
   return rows;
 }
 
-await worker.runUntil(async () => {
+await bench.during(async () => {
   const { bare, longshore } = await compare();
   const keys = Object.keys(bare[0] ?? {}) as (keyof Sample)[];
   const rows = keys.map((key) => ({ measure: key, bare: median(bare, key), longshore: median(longshore, key) }));
@@ -256,8 +114,4 @@ await worker.runUntil(async () => {
       );
   }
 });
-await connection.close();
-await native.close();
-await lease.release();
-await model.close();
-await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+await bench.close();
