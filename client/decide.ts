@@ -5,7 +5,6 @@ import { hostname, userInfo } from 'node:os';
 import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
-  WorkflowUpdateStage,
   type Client,
 } from '@temporalio/client';
 import {
@@ -138,16 +137,13 @@ interface Sent {
 /** By itself the SDK asks until a Worker comes, for ever. */
 async function send(client: Client, execution: string, sent: Sent): Promise<ResolveApprovalResult> {
   const { input, updateId, timeoutMs } = sent;
-  return client.connection.withDeadline(Date.now() + timeoutMs, async () => {
-    const update = await client.workflow
-      .getHandle(execution)
-      .startUpdate<ResolveApprovalResult, [ResolveApprovalInput]>(RESOLVE_APPROVAL_UPDATE, {
-        args: [input],
-        updateId,
-        waitForStage: WorkflowUpdateStage.ACCEPTED,
-      });
-    return update.result();
-  });
+  const handle = client.workflow.getHandle(execution);
+  return client.connection.withDeadline(Date.now() + timeoutMs, () =>
+    handle.executeUpdate<ResolveApprovalResult, [ResolveApprovalInput]>(RESOLVE_APPROVAL_UPDATE, {
+      args: [input],
+      updateId,
+    }),
+  );
 }
 
 /** What went wrong, as an error of the catalogue where it is one; other errors come back as they are. */

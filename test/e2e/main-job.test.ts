@@ -1,6 +1,6 @@
 // The main job as a person starts it: real processes, the embedded Temporal server, the real filesystem server, real data.
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -64,6 +64,10 @@ async function runExample(
   return { ...(await running.finished), home, pids };
 }
 
+function reportOf(home: string): string {
+  return join(home, 'main-job', 'reports', 'report.md');
+}
+
 async function expectNothingLeft(pids: readonly number[], home: string): Promise<void> {
   await vi.waitFor(async () => expect(await stillRunning(pids, home)).toEqual([]), { timeout: 20_000, interval: 100 });
 }
@@ -87,7 +91,7 @@ describe('npm start -- --json', () => {
   });
 
   it('answers with the figures that the data themselves give', () => {
-    const [features = '', emoji = '', airports = '', air = ''] = document.answer.split('\n');
+    const [features = '', emoji = '', airports = '', air = '', report = ''] = document.answer.split('\n');
     const first = featureFigures();
     expect(features).toContain(`${first.total} web features`);
     expect(features).toContain(`"${first.stage}" with ${first.count} features, of which ${first.usable} `);
@@ -100,6 +104,22 @@ describe('npm start -- --json', () => {
     const fourth = airFigures();
     expect(air).toContain(`${fourth.first} ppm over the first 12 months and ${fourth.last} ppm over the last 12`);
     expect(air).toContain(`a rise of ${fourth.rise} ppm`);
+    expect(report).toBe(`The report is in ${reportOf(run.home)}.`);
+  });
+
+  it('[APPR-12] stops for the write of the report, which a second process approves through the client', async () => {
+    const [write] = document.steps[5]?.toolCalls ?? [];
+    expect(write).toMatchObject({
+      tool: 'write_file',
+      outcome: 'ok',
+      attempts: 1,
+      decisions: [{ decision: 'approve', approver: 'examples/main-job/approver.ts' }],
+    });
+    expect(run.stderr).toContain('approvals approve');
+    expect(run.stderr).toContain('A second process looked at t1/5/0, fs.write_file: approve.');
+    const answers = document.answer.split('\n').slice(0, 4);
+    const written = await readFile(reportOf(run.home), 'utf8');
+    expect(written.split('\n').filter((line) => /^\d\./.test(line))).toEqual(answers);
   });
 
   it('asks for the four files in one step, and both limits act on the results', () => {
@@ -166,7 +186,7 @@ describe('npm start without a terminal, and with another model', () => {
 
   it('asks the model that LONGSHORE_EXAMPLE_MODEL names, where its provider is, and says so', () => {
     expect(faults).toEqual([]);
-    expect(model.requests.map((request) => request.model)).toEqual(Array(6).fill('another-model'));
+    expect(model.requests.map((request) => request.model)).toEqual(Array(7).fill('another-model'));
     expect(text).toContain('The model of this run is openai/another-model');
     expect(text).not.toContain('a scripted one');
   });
@@ -178,7 +198,7 @@ describe('npm start without a terminal, and with another model', () => {
   });
 
   it('shows each step, and each call with its size in bytes and tokens', () => {
-    for (const step of [0, 1, 2, 3, 4, 5]) expect(text).toMatch(new RegExp(`^step ${step} `, 'm'));
+    for (const step of [0, 1, 2, 3, 4, 5, 6]) expect(text).toMatch(new RegExp(`^step ${step} `, 'm'));
     for (const [index, path] of MAIN_JOB_FILES.entries()) {
       const bytes = dataFile(path).length.toLocaleString('en-US');
       expect(text).toMatch(new RegExp(`t1/0/${index} .*\\b${bytes} bytes, (about )?[\\d,]+ tokens`));

@@ -153,6 +153,14 @@ describe('what the model reads in results', () => {
     expect(() => reading.keyOfLargest({})).toThrow('a count');
   });
 
+  it('is the folder for reports and no other, and what was written by the tool that wrote it', () => {
+    const list = 'Allowed directories:\n/data/node_modules\n/home/x/reports';
+    expect(reading.reportsFolderIn(list)).toBe('/home/x/reports');
+    expect(reading.reportsFolderIn(list.replace('/reports', '/reports-of-others'))).toBeNull();
+    expect(reading.writtenIn('Successfully wrote to /home/x/reports/report.md')).toBe('/home/x/reports/report.md');
+    expect(reading.writtenIn('The user denied this call.')).toBeNull();
+  });
+
   it('is JSON of a query, never a note in its place', () => {
     expect(reading.numberAt(reading.jsonIn('{"n":1}'), 'n')).toBe(1);
     expect(() => reading.jsonIn('No result: nothing in the file fits the query.')).toThrow('a JSON object');
