@@ -34,7 +34,8 @@ export function faultList(faults: readonly SpecFault[]): string {
 /** A value in a few words, never longer than some 80 characters. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing';
-  if (typeof value === 'string') return describeText(value);
+  // An address may hold a password.
+  if (typeof value === 'string') return describeText(value.replace(/\/\/[^/\s]*@/g, '//…@'));
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
   if (isObject(value)) return describeObject(value);
   if (typeof value === 'function') return 'a function';

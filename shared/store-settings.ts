@@ -109,7 +109,8 @@ export function parseStoreText(text: string): StoreCheck {
     const mend = 'Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or an AWS profile.';
     return { faults: [{ path: '', message: 'expected s3://bucket/prefix without a user, or a folder', mend }] };
   }
-  const prefix = url.pathname.replace(/^\/|\/$/g, ''); // as it is: an escape is no part of a prefix, and refused
+  // From the text: `URL` would resolve `..`, which is no part of a prefix, and must be refused as escapes are.
+  const prefix = (/^[^/]*\/\/[^/?]*([^?]*)/.exec(text)?.[1] ?? '').replace(/^\/|\/$/g, '');
   return checkStoreSettings({
     type: 's3',
     bucket: url.host,

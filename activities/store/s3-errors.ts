@@ -86,7 +86,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   AllAccessDisabled: { type: 'StoreDenied', mend: RIGHTS },
   AccountProblem: { type: 'StoreDenied', mend: 'Look at the account with its provider.' },
   InvalidAccessKeyId: { type: 'StoreDenied', mend: CREDENTIALS },
-  InvalidAccessKeyID: { type: 'StoreDenied', mend: CREDENTIALS }, // as versitygw spells it
+  XAdminUserNotFound: { type: 'StoreDenied', mend: CREDENTIALS }, // an unknown key, in versitygw
   InvalidToken: { type: 'StoreDenied', mend: CREDENTIALS },
   SignatureDoesNotMatch: { type: 'StoreDenied', mend: CREDENTIALS },
   CredentialsProviderError: { type: 'StoreDenied', mend: CREDENTIALS },

@@ -12,6 +12,7 @@ const ENTRIES: Readonly<Record<string, { readonly values: readonly string[]; rea
       'LongshoreError',
       'LongshorePlugin',
       'createLocalStore',
+      'createS3Store',
       'defineConfig',
       'defineLocalServer',
       'defineLocalTool',
@@ -26,6 +27,10 @@ const ENTRIES: Readonly<Record<string, { readonly values: readonly string[]; rea
       'LocalToolOutput',
       'LongshoreConfig',
       'LongshorePluginOptions',
+      'S3Store',
+      'S3StoreOptions',
+      'S3StoreSettings',
+      'StoreSettings',
     ],
   },
   'workflows/index.ts': {
