@@ -154,10 +154,10 @@ describe('what the model reads in results', () => {
   });
 
   it('is the folder for reports and no other, and what was written by the tool that wrote it', () => {
-    const list = 'Allowed directories:\n/data/node_modules\n/home/x/reports';
-    expect(reading.reportsFolderIn(list)).toBe('/home/x/reports');
+    const list = 'Allowed directories:\n/data/node_modules\n/scratch/reports';
+    expect(reading.reportsFolderIn(list)).toBe('/scratch/reports');
     expect(reading.reportsFolderIn(list.replace('/reports', '/reports-of-others'))).toBeNull();
-    expect(reading.writtenIn('Successfully wrote to /home/x/reports/report.md')).toBe('/home/x/reports/report.md');
+    expect(reading.writtenIn('Successfully wrote to /scratch/reports/report.md')).toBe('/scratch/reports/report.md');
     expect(reading.writtenIn('The user denied this call.')).toBeNull();
   });
 
