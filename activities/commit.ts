@@ -38,16 +38,16 @@ export type CommitInput = Pick<
 
 /** Which runs this Worker has seen write: a run that is new to a manifest is a reset, or a Workflow's retry. */
 export interface SeenRuns {
-  /** Whether an earlier run of the turn wrote its manifest; null for a run that this Worker has not seen. */
-  isLater(turn: TurnIdentity, run: string): boolean | null;
-  see(turn: TurnIdentity, run: string, isLater: boolean): void;
+  /** At which step a run came to a turn that another had worked on, or `first`; null for one that this Worker has not seen. */
+  since(turn: TurnIdentity, run: string): number | 'first' | null;
+  see(turn: TurnIdentity, run: string, since: number | 'first'): void;
 }
 
 /** What the manifest became. */
 export interface CommittedPins {
   /** Null where it was neither read nor written. */
   readonly manifest: Manifest | null;
-  /** Whether a run came to the turn that had not written here before, and another had. */
+  /** Whether this is the step at which a run came to a turn that another had worked on. */
   readonly entered: boolean;
 }
 
@@ -87,24 +87,24 @@ export async function commitPins(
   runs: SeenRuns,
 ): Promise<CommittedPins> {
   const { turn, pause, retried = [], continueFrom } = input;
-  const seen = runs.isLater(turn, run);
-  const files = await filesOf(store, input, { mayHaveEarlier: seen !== false || retried.length > 0 });
+  const seen = runs.since(turn, run);
+  const files = await filesOf(store, input, { mayHaveEarlier: seen !== 'first' || retried.length > 0 });
   const isNeeded =
     [files.added, files.staged, retried].some((list) => list.length > 0) ||
     [input.frame, input.saveHead, input.resume, continueFrom, pause].some(Boolean);
-  if (!isNeeded && (seen !== null || input.step === undefined)) return { manifest: null, entered: false };
+  const isKnown = seen === 'first' || (seen !== null && seen !== input.step);
+  if (!isNeeded && (isKnown || input.step === undefined)) return { manifest: null, entered: false };
   const before = continueFrom ? await loadManifest(store, continueFrom) : null;
   if (before) await relyOnInherited(store, before);
-  let entered = false;
   const manifest = await updateManifest(store, turn, (current) => {
     const context: ChangeContext = { run, now: Date.now() };
-    entered = current.run !== run && (current.run !== undefined || current.files.length > 0);
     // Whoever does not know the step leaves it to the next model call to find out that the run is new.
     const open = input.step === undefined ? current : enterRun(current, input.step, context);
     return isNeeded || open !== current ? change(open, { input, files, before }, context) : current;
   });
-  if (input.step !== undefined) runs.see(turn, run, entered || seen === true);
-  return { manifest, entered };
+  if (input.step === undefined) return { manifest, entered: false };
+  runs.see(turn, run, manifest.runSince ?? 'first');
+  return { manifest, entered: manifest.runSince === input.step };
 }
 
 /** Records the head, all that the result refers to, and the end of a turn. */

@@ -14,13 +14,15 @@ const REMEMBERED_TURNS = 10_000;
 
 /** The runs that one Worker has seen. */
 export function createSeenRuns(): SeenRuns {
-  const seen = new LRUCache<string, { readonly run: string; readonly isLater: boolean }>({ max: REMEMBERED_TURNS });
+  const seen = new LRUCache<string, { readonly run: string; readonly since: number | 'first' }>({
+    max: REMEMBERED_TURNS,
+  });
   return {
-    isLater({ workflowId }, run) {
+    since({ workflowId }, run) {
       const known = seen.get(workflowId);
-      return known?.run === run ? known.isLater : null;
+      return known?.run === run ? known.since : null;
     },
-    see: ({ workflowId }, run, isLater) => void seen.set(workflowId, { run, isLater }),
+    see: ({ workflowId }, run, since) => void seen.set(workflowId, { run, since }),
   };
 }
 

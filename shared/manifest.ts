@@ -43,6 +43,8 @@ export interface Manifest {
   readonly head: BlobRef | null;
   /** The run that last wrote here. Absent in older manifests. */
   readonly run?: string;
+  /** Where another run had worked on the turn before that one: the step at which it came. */
+  readonly runSince?: number;
   readonly files: readonly ManifestFile[];
   /** How the turn ended; absent while it is open. */
   readonly ended?: string;

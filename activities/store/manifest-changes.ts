@@ -23,13 +23,14 @@ export type NewFile = Omit<ManifestFile, 'state' | 'pinnedAt' | 'supersededBy' |
  */
 export function enterRun(manifest: Manifest, step: number, { run }: ChangeContext): Manifest {
   if (manifest.run === run) return manifest;
-  const { ended: _ended, endedAt: _endedAt, waiting: _waiting, ...open } = manifest;
+  const { ended: _ended, endedAt: _endedAt, waiting: _waiting, runSince: _runSince, ...open } = manifest;
+  const isLater = manifest.run !== undefined || manifest.files.length > 0;
   const files = manifest.files.map((file): ManifestFile => {
     if (file.state === 'deleted' || file.state === 'superseded') return file;
     const isCutOff = isOwn(file, manifest.turn) && stepOf(file) >= step;
     return { ...file, state: isCutOff || file.state === 'staged' ? 'released' : 'pinned' };
   });
-  return { ...open, run, files };
+  return { ...open, run, ...(isLater && { runSince: step }), files };
 }
 
 /** Keeps an earlier turn's files, superseded ones too, so that every path of its context goes on to lead somewhere. */

@@ -18,6 +18,7 @@ const manifestSchema = z.looseObject({
   continues: z.string().exactOptional(),
   head: z.looseObject({ sha256, bytes }).nullable(),
   run: z.string().exactOptional(),
+  runSince: z.int().nonnegative().exactOptional(),
   files: z.array(
     z.looseObject({
       path: z.string(),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { retryCall } from '../../client/retry-call.ts';
 import { loadManifest } from '../../activities/store/manifest.ts';
 import type { CallModelInput, CallToolInput } from '../../shared/activities.ts';
-import { decide, waitingCall } from '../support/approvals.ts';
+import { at, decide, waitingCall } from '../support/approvals.ts';
 import { deskOf, Gates, openDesk, reader, writer } from '../support/local-tools.ts';
 import { activitiesOf, contentText, inOrder, toolTexts } from '../support/turn-history.ts';
 import { createWorld, type StartedTurn, type World } from '../support/turn-world.ts';
@@ -189,7 +189,7 @@ describe.concurrent('a call that is made again', () => {
       ),
     });
     const first = await waitingCall(turn);
-    await decide(world.client, turn, first, 'approve');
+    await decide(at(world, turn), first, 'approve');
     await gates.reached('write');
     await retryCall(world.client, turn.workflowId, 't1/0/0', { by: 'bob' });
     const second = await waitingCall(turn);
@@ -201,7 +201,7 @@ describe.concurrent('a call that is made again', () => {
       message: expect.stringContaining('waits for a person'),
     });
     gates.open('write');
-    await decide(world.client, turn, second, 'approve');
+    await decide(at(world, turn), second, 'approve');
     const { requests, result, history } = await turn.ended();
     expect(result.status).toBe('completed');
     expect(asked.get('gated write')).toBe(2);
