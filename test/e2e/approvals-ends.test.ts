@@ -6,7 +6,7 @@ import { defineLocalTool } from '../../activities/mcp/local.ts';
 import type { CallToolInput, CommitStepInput } from '../../shared/activities.ts';
 import type { WaitingCall } from '../../shared/approvals.ts';
 import type { ApprovalEvent } from '../../shared/approval-events.ts';
-import { decide, eventually, refusalOf, waitingCall, waitingCalls } from '../support/approvals.ts';
+import { at, decide, eventually, refusalOf, waitingCall, waitingCalls } from '../support/approvals.ts';
 import { deskOf, reader, writer } from '../support/local-tools.ts';
 import { activitiesOf, inOrder, toolTexts } from '../support/turn-history.ts';
 import { createWorld, type StartedTurn, type World, type WorldTurn } from '../support/turn-world.ts';
@@ -86,7 +86,7 @@ describe.concurrent('a deadline', () => {
       () => turn.state(),
       (state) => state.openCalls.length === 0 && state.step === 1,
     );
-    expect(await refusalOf(decide(world.client, turn, shown, 'approve'))).toMatchObject({
+    expect(await refusalOf(decide(at(world, turn), shown, 'approve'))).toMatchObject({
       type: 'ApprovalExpired',
       message: expect.stringMatching(/was expired at \d{4}-/),
       state: 'expired',
@@ -136,7 +136,7 @@ describe.concurrent('a deadline', () => {
       () => Promise.resolve(eventsOf(turn)),
       (events) => events.length >= 2,
     );
-    await decide(world.client, turn, shown, 'approve');
+    await decide(at(world, turn), shown, 'approve');
     await eventually(
       () => turn.state(),
       (state) => state.openCalls.length === 0,
@@ -154,7 +154,7 @@ describe.concurrent('a turn that ends while calls wait', () => {
     const { result, view } = await turn.ended();
     expect(result.status).toBe('cancelled');
     expect(view.steps[0]?.toolCalls.map((one) => one.outcome)).toEqual(['cancelled', 'ok', 'cancelled']);
-    await expect(decide(world.client, turn, shown ?? never(), 'approve')).rejects.toThrow();
+    await expect(decide(at(world, turn), shown ?? never(), 'approve')).rejects.toThrow(/completed|not found/i);
     const next = await world.start(gated(), {
       continueFrom: turn.workflowId,
       text: 'And?',
@@ -180,7 +180,7 @@ describe.concurrent('changed arguments', () => {
   it("[ASK-16] run in place of the model's, which is told; history has both", async () => {
     const turn = await asking(gated(), [call('change', { n: 'asked' })]);
     const shown = await waitingCall(turn);
-    await decide(world.client, turn, shown, { type: 'approve', arguments: { n: 'changed' } }, { reason: 'safer' });
+    await decide(at(world, turn), shown, { type: 'approve', arguments: { n: 'changed' } }, { reason: 'safer' });
     const { requests, history, view } = await turn.ended();
     expect([runsOf('asked'), runsOf('changed')]).toEqual([0, 1]);
     expect(toolTexts(requests[1])[0]).toMatch(/changed the arguments.*\{"n":"changed"\}.*changed changed/s);
@@ -193,14 +193,14 @@ describe.concurrent('changed arguments', () => {
   it('[ASK-16] that do not fit the schema fail the decision, and the call waits on', async () => {
     const turn = await asking(gated(), [call('strict', { n: 'fits' })]);
     const shown = await waitingCall(turn);
-    const bad = decide(world.client, turn, shown, { type: 'approve', arguments: { n: 7 } });
+    const bad = decide(at(world, turn), shown, { type: 'approve', arguments: { n: 7 } });
     expect(await refusalOf(bad)).toMatchObject({
       type: 'ApprovalInvalid',
       message: expect.stringMatching(/do not fit the schema of `strict`: \/n must be string.*waits on/),
       state: 'waiting',
     });
     expect((await turn.state()).waiting).toHaveLength(1);
-    await decide(world.client, turn, shown, { type: 'approve', arguments: { n: 'also fits' } });
+    await decide(at(world, turn), shown, { type: 'approve', arguments: { n: 'also fits' } });
     await turn.result();
     expect([runsOf('fits'), runsOf('also fits')]).toEqual([0, 1]);
   });
@@ -208,7 +208,7 @@ describe.concurrent('changed arguments', () => {
   it('[ASK-16] that are large go by reference, and are told by their size', async () => {
     const turn = await asking(gated(), [call('change', { n: 'small' })]);
     const n = 'large '.repeat(4_000);
-    await decide(world.client, turn, await waitingCall(turn), { type: 'approve', arguments: { n } });
+    await decide(at(world, turn), await waitingCall(turn), { type: 'approve', arguments: { n } });
     const { requests, history } = await turn.ended();
     expect(runsOf(n)).toBe(1);
     const [made] = activitiesOf<CallToolInput>(history, 'longshoreCallTool');
@@ -221,7 +221,7 @@ describe.concurrent('a denied call', () => {
   it('[ASK-17] asked for again unchanged is answered from the record; an expired one is asked again', async () => {
     const again = { toolCalls: [call('change', { n: 'no' })] };
     const turn = await world.start(gated(), { text: 'Go on.', script: inOrder(again, again, { text: 'done' }) });
-    await decide(world.client, turn, await waitingCall(turn), 'deny', { reason: 'never' });
+    await decide(at(world, turn), await waitingCall(turn), 'deny', { reason: 'never' });
     const { requests, view, result } = await turn.ended();
     expect(result.status).toBe('completed');
     expect(view.steps.flatMap((step) => step.toolCalls.map((one) => one.outcome))).toEqual(['denied', 'denied']);
@@ -234,7 +234,7 @@ describe.concurrent('a denied call', () => {
       () => other.state(),
       (state) => state.step === 1 && state.waiting !== undefined,
     );
-    await decide(world.client, other, await waitingCall(other), 'approve');
+    await decide(at(world, other), await waitingCall(other), 'approve');
     const ended = await other.ended();
     expect(ended.view.steps.flatMap((step) => step.toolCalls.map((one) => one.outcome))).toEqual(['expired', 'ok']);
   });
@@ -245,7 +245,7 @@ describe.concurrent('approved for the rest of the session', () => {
     const one = { toolCalls: [call('change', { n: 's1' })] };
     const two = { toolCalls: [call('change', { n: 's2' })] };
     const first = await world.start(gated(), { text: 'Go on.', script: inOrder(one, two, { text: 'done' }) });
-    await decide(world.client, first, await waitingCall(first), { type: 'approve', forSession: true });
+    await decide(at(world, first), await waitingCall(first), { type: 'approve', forSession: true });
     const { result } = await first.ended();
     const [grant] = result.grants ?? [];
     expect(grant).toMatchObject({ server: 'desk', tool: 'change', approver: 'ann@test' });
@@ -259,17 +259,17 @@ describe.concurrent('approved for the rest of the session', () => {
   it('[ASK-18] not in another session, and not after grant_for', async () => {
     const spec = gated({ grant_for: '1ms' });
     const first = await asking(spec, [call('change', { n: 'g1' })]);
-    await decide(world.client, first, await waitingCall(first), { type: 'approve', forSession: true });
+    await decide(at(world, first), await waitingCall(first), { type: 'approve', forSession: true });
     expect((await first.ended()).result.grants).toBeUndefined();
 
     const granted = await asking(gated(), [call('change', { n: 'g2' })]);
-    await decide(world.client, granted, await waitingCall(granted), { type: 'approve', forSession: true });
+    await decide(at(world, granted), await waitingCall(granted), { type: 'approve', forSession: true });
     await granted.result();
     const other = await asking(gated(), [call('change', { n: 'g3' })], {
       continueFrom: granted.workflowId,
       session: 'another',
     });
-    await decide(world.client, other, await waitingCall(other), 'deny');
+    await decide(at(world, other), await waitingCall(other), 'deny');
     await other.result();
     expect(runsOf('g3')).toBe(0);
   });
@@ -285,7 +285,7 @@ describe.concurrent('a question', () => {
       tool: 'ask_user_question',
       question: { text: 'Which pier?', options: ['North', 'South'] },
     });
-    await decide(world.client, turn, shown, { type: 'answer', text: 'North' });
+    await decide(at(world, turn), shown, { type: 'answer', text: 'North' });
     const { requests, view, history } = await turn.ended();
     expect(toolTexts(requests[1])).toEqual(['North']);
     expect(view.steps[0]?.toolCalls[0]).toMatchObject({ outcome: 'ok', placement: 'inline' });
@@ -294,7 +294,7 @@ describe.concurrent('a question', () => {
 
   it('[ASK-19] may be declined, and expires in words of its own', async () => {
     const declined = await asking(gated(), [ask('Why?')]);
-    await decide(world.client, declined, await waitingCall(declined), 'deny', { reason: 'ask me later' });
+    await decide(at(world, declined), await waitingCall(declined), 'deny', { reason: 'ask me later' });
     expect(toolTexts((await declined.ended()).requests[1])[0]).toMatch(/does not answer this question.*ask me later/s);
     const expired = await asking(gated({ deadline: '200ms', on_deadline: 'approve' }), [ask('Why?')]);
     const { requests, view } = await expired.ended();

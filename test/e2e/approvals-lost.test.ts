@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { turnInput } from '../../client/turns.ts';
 import type { AgentTurnResult } from '../../shared/turn.ts';
 import type { CallToolInput, CommitStepInput } from '../../shared/activities.ts';
-import { decide, eventually, refusalOf, waitingCall, waitingCalls } from '../support/approvals.ts';
+import { at, decide, eventually, refusalOf, waitingCall, waitingCalls } from '../support/approvals.ts';
 import { deskOf, Gates, writer } from '../support/local-tools.ts';
 import { activitiesOf, inOrder, toolTexts } from '../support/turn-history.ts';
 import { createWorld, specOf, type World } from '../support/turn-world.ts';
@@ -45,8 +45,8 @@ describe.concurrent('a Worker that goes', () => {
       await second();
       gates.open('second a');
       expect((await turn.state()).waiting).toEqual([a, b]);
-      await decide(world.client, turn, a ?? never(), 'approve');
-      await decide(world.client, turn, b ?? never(), 'deny');
+      await decide(at(world, turn), a ?? never(), 'approve');
+      await decide(at(world, turn), b ?? never(), 'deny');
       const { result, requests } = await turn.ended();
       expect(result.status).toBe('completed');
       expect(toolTexts(requests[1])[0]).toBe('second changed a');
@@ -64,19 +64,19 @@ describe.concurrent('a Worker that goes', () => {
         const script = inOrder({ toolCalls: [call('a')] }, { text: 'done' });
         const turn = await world.start(gated, { text: 'Go on.', script });
         const asked = await waitingCall(turn);
-        await decide(world.client, turn, asked, 'approve');
+        await decide(at(world, turn), asked, 'approve');
         await gates.reached('first a');
         await world.worker.stop();
         await second();
         const shown = await waitingCall(turn);
         expect(shown).toMatchObject({ kind: 'outcome', callKey: 't1/0/0', known: expect.stringContaining('unknown') });
         expect(ran).toEqual(['first a']);
-        expect(await decide(world.client, turn, asked, 'approve')).toMatchObject({ repeated: true });
-        expect(await refusalOf(decide(world.client, turn, shown, 'approve'))).toMatchObject({
+        expect(await decide(at(world, turn), asked, 'approve')).toMatchObject({ repeated: true });
+        expect(await refusalOf(decide(at(world, turn), shown, 'approve'))).toMatchObject({
           type: 'ApprovalInvalid',
         });
         gates.open('second a');
-        await decide(world.client, turn, shown, { type: 'outcome', choice }, { reason: 'I looked' });
+        await decide(at(world, turn), shown, { type: 'outcome', choice }, { reason: 'I looked' });
         const { requests, view, history } = await turn.ended();
         const outcome = view.steps[0]?.toolCalls[0]?.outcome;
         const [text] = toolTexts(requests[1]);
@@ -132,13 +132,13 @@ describe('turns in line', () => {
     expect([first?.turn, second?.turn]).toEqual([`${execution}~1`, `${execution}~2`]);
     const { waiting } = first ?? never();
     // The Workflow's own id is not enough where both wait for the same.
-    const unclear = decide(client, { workflowId: execution }, waiting, 'approve');
+    const unclear = decide(at(world, { workflowId: execution }), waiting, 'approve');
     expect(await refusalOf(unclear)).toMatchObject({
       type: 'ApprovalNotFound',
       message: expect.stringContaining(`${execution}~2`),
     });
-    await decide(client, { workflowId: `${execution}~2` }, waiting, 'approve', { execution });
-    await decide(client, { workflowId: `${execution}~1` }, waiting, 'deny', { execution });
+    await decide({ client, workflowId: `${execution}~2` }, waiting, 'approve', { execution });
+    await decide({ client, workflowId: `${execution}~1` }, waiting, 'deny', { execution });
     const results = (await handle.result()) as readonly AgentTurnResult[];
     expect(results.map((result) => result.status)).toEqual(['completed', 'completed']);
     expect(ran).toEqual(['same']);

@@ -1,7 +1,7 @@
 // Calls that wait for a person, on the real dev server: what is asked, which decisions stand, which are refused and why.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CommitStepInput } from '../../shared/activities.ts';
-import { decide, eventually, refusalOf, waitingCall, waitingCalls } from '../support/approvals.ts';
+import { at, decide, eventually, refusalOf, waitingCall, waitingCalls } from '../support/approvals.ts';
 import { deskOf, Gates, reader, writer } from '../support/local-tools.ts';
 import { activitiesOf, inOrder, toolTexts } from '../support/turn-history.ts';
 import { createWorld, type StartedTurn, type World } from '../support/turn-world.ts';
@@ -41,8 +41,8 @@ describe.concurrent('gated calls of a step', () => {
     const turn = await asking(call('change', { n: 'a' }), call('change', { n: 'b' }), call('echo', { text: 'free' }));
     const [first, second] = await waitingCalls(turn, 2);
     expect(await turn.state()).toMatchObject({ status: 'waiting', openCalls: ['t1/0/0', 't1/0/1'] });
-    await decide(world.client, turn, second ?? never(), 'deny', { reason: 'not today' });
-    await decide(world.client, turn, first ?? never(), 'approve');
+    await decide(at(world, turn), second ?? never(), 'deny', { reason: 'not today' });
+    await decide(at(world, turn), first ?? never(), 'approve');
     const { result, requests, view } = await turn.ended();
     expect(result).toMatchObject({ status: 'completed', answer: 'done' });
     const [a, b, c] = toolTexts(requests[1]);
@@ -71,7 +71,7 @@ describe.concurrent('gated calls of a step', () => {
       onDeadline: 'expire',
     });
     expect(shown.since).toBeGreaterThan(before - 60_000);
-    await decide(world.client, turn, shown, 'deny');
+    await decide(at(world, turn), shown, 'deny');
     await turn.result();
   });
 
@@ -90,7 +90,7 @@ describe.concurrent('gated calls of a step', () => {
     expect(input.commit).toBeUndefined();
     expect(input.pause?.waiting).toEqual([shown]);
     expect(input.pause?.staged[0]).toMatchObject({ callKey: 't1/0/0', server: 'desk', tool: 'report' });
-    await decide(world.client, turn, shown, 'approve');
+    await decide(at(world, turn), shown, 'approve');
     expect((await turn.result()).status).toBe('completed');
   });
 
@@ -114,7 +114,7 @@ describe.concurrent('gated calls of a step', () => {
     }
     function decideByTurns(one: (typeof waiting)[number]): Promise<unknown> {
       const isOdd = Number(one.callKey.split('/')[2]) % 2 === 1;
-      return decide(world.client, turn, one, isOdd ? 'deny' : 'approve');
+      return decide(at(world, turn), one, isOdd ? 'deny' : 'approve');
     }
     const { result, view, history } = await turn.ended();
     expect(result.status).toBe('completed');
@@ -130,17 +130,17 @@ describe.concurrent('a decision', () => {
   it('[ASK-2] ask-2: sent twice is one; another one after it is refused with what stands', async () => {
     const turn = await asking(call('change', { n: 'twice' }), call('change', { n: 'keeps waiting' }));
     const [first, second] = await waitingCalls(turn, 2);
-    const one = await decide(world.client, turn, first ?? never(), 'approve');
+    const one = await decide(at(world, turn), first ?? never(), 'approve');
     expect(one).toMatchObject({ callKey: 't1/0/0', decision: 'approve', repeated: false });
-    const again = await decide(world.client, turn, first ?? never(), 'approve', { approver: 'bob@test' });
+    const again = await decide(at(world, turn), first ?? never(), 'approve', { approver: 'bob@test' });
     expect(again).toEqual({ ...one, repeated: true });
-    expect(await refusalOf(decide(world.client, turn, first ?? never(), 'deny'))).toMatchObject({
+    expect(await refusalOf(decide(at(world, turn), first ?? never(), 'deny'))).toMatchObject({
       type: 'ApprovalConflict',
       message: expect.stringMatching(/was approved by ann@test at \d{4}-/),
       state: 'approved',
       nonRetryable: true,
     });
-    await decide(world.client, turn, second ?? never(), 'deny');
+    await decide(at(world, turn), second ?? never(), 'deny');
     await turn.result();
     expect(runsOf('twice')).toBe(1);
   });
@@ -153,8 +153,8 @@ describe.concurrent('a decision', () => {
       return (events ?? []).filter((event) => event.workflowExecutionUpdateAcceptedEventAttributes).length;
     };
     const refusal = (
-      ...args: [Parameters<typeof decide>[2], Parameters<typeof decide>[3], Parameters<typeof decide>[4]?]
-    ) => refusalOf(decide(world.client, turn, ...args));
+      ...args: [Parameters<typeof decide>[1], Parameters<typeof decide>[2], Parameters<typeof decide>[3]?]
+    ) => refusalOf(decide(at(world, turn), ...args));
     expect(await refusal({ ...shown, callKey: 't1/0/7' }, 'approve')).toMatchObject({
       type: 'ApprovalNotFound',
       message: expect.stringContaining('Waiting there now: t1/0/0 (desk.change)'),
@@ -168,7 +168,7 @@ describe.concurrent('a decision', () => {
     expect(await refusal(shown, 'approve', { approver: '' })).toMatchObject({ type: 'ApprovalInvalid' });
     expect(await refusal(shown, 'approve', { reason: 'x'.repeat(4_001) })).toMatchObject({ type: 'ApprovalInvalid' });
     expect(await updates()).toBe(0);
-    await decide(world.client, turn, shown, 'deny');
+    await decide(at(world, turn), shown, 'deny');
     await turn.result();
     expect(runsOf('refusals')).toBe(0);
   });
@@ -187,14 +187,14 @@ describe.concurrent('a decision', () => {
     });
     await asked.promise;
     const early = { callKey: 't1/0/0', digest: 'f'.repeat(64) };
-    expect(await refusalOf(decide(world.client, turn, early, 'approve'))).toMatchObject({
+    expect(await refusalOf(decide(at(world, turn), early, 'approve'))).toMatchObject({
       type: 'ApprovalNotFound',
       message: expect.stringContaining('Nothing waits there now'),
     });
     go.resolve();
     const shown = await waitingCall(turn);
     expect(runsOf('early')).toBe(0);
-    await decide(world.client, turn, shown, 'approve');
+    await decide(at(world, turn), shown, 'approve');
     await turn.result();
     expect(runsOf('early')).toBe(1);
   });
@@ -203,12 +203,12 @@ describe.concurrent('a decision', () => {
     const turn = await asking(call('slow', { n: 'both' }));
     const shown = await waitingCall(turn);
     const both = await Promise.all(
-      ['ann', 'bob'].map((approver) => decide(world.client, turn, shown, 'approve', { approver })),
+      ['ann', 'bob'].map((approver) => decide(at(world, turn), shown, 'approve', { approver })),
     );
-    expect(both.map((one) => one.repeated).sort()).toEqual([false, true]);
+    expect(both.filter((one) => one.repeated)).toHaveLength(1);
     await gates.reached('both');
-    expect(await decide(world.client, turn, shown, 'approve')).toMatchObject({ repeated: true });
-    expect(await refusalOf(decide(world.client, turn, shown, 'deny'))).toMatchObject({ state: 'approved' });
+    expect(await decide(at(world, turn), shown, 'approve')).toMatchObject({ repeated: true });
+    expect(await refusalOf(decide(at(world, turn), shown, 'deny'))).toMatchObject({ state: 'approved' });
     gates.open('both');
     const { result, requests } = await turn.ended();
     expect(result.status).toBe('completed');
@@ -220,8 +220,8 @@ describe.concurrent('a decision', () => {
     const turn = await asking(call('change', { n: 'race' }));
     const shown = await waitingCall(turn);
     const outcomes = await Promise.allSettled([
-      decide(world.client, turn, shown, 'approve', { approver: 'ann' }),
-      decide(world.client, turn, shown, 'deny', { approver: 'bob' }),
+      decide(at(world, turn), shown, 'approve', { approver: 'ann' }),
+      decide(at(world, turn), shown, 'deny', { approver: 'bob' }),
     ]);
     expect(outcomes.map((one) => one.status).sort()).toEqual(['fulfilled', 'rejected']);
     const { view } = await turn.ended();
@@ -239,14 +239,14 @@ describe.concurrent('a decision', () => {
     const other = await asking(call('change', { n: 'fork' }));
     const otherShown = await waitingCall(other);
     expect(otherShown.digest).toBe(shown.digest);
-    const sent = decide(world.client, other, shown, 'approve', { workflowId: turn.workflowId });
+    const sent = decide(at(world, other), shown, 'approve', { workflowId: turn.workflowId });
     expect(await refusalOf(sent)).toMatchObject({
       type: 'ApprovalNotFound',
       message: expect.stringContaining(other.workflowId),
     });
     expect(runsOf('fork')).toBe(0);
-    await decide(world.client, other, otherShown, 'deny');
-    await decide(world.client, turn, shown, 'approve');
+    await decide(at(world, other), otherShown, 'deny');
+    await decide(at(world, turn), shown, 'approve');
     await Promise.all([turn.result(), other.result()]);
     expect(runsOf('fork')).toBe(1);
   });

@@ -13,6 +13,7 @@ import { deskOf, Gates, openDesk, reader, writer } from '../support/local-tools.
 import { startModelServer } from '../support/model-server.ts';
 import { historyText, inOrder } from '../support/turn-history.ts';
 import { createWorld, specOf, type World } from '../support/turn-world.ts';
+import { APPROVAL_RECORDINGS } from './approvals.ts';
 import { CRASH_RECORDINGS, recordCrashes } from './crashes.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -33,12 +34,12 @@ const desk = deskOf(
   }),
   writer('change', () => 'changed'),
 );
-const gatedDesk = { mcp_servers: [{ name: 'desk', preload: true }] };
 const call = (tool: string, args: Record<string, unknown> = {}) => ({ name: `desk__${tool}`, arguments: args });
 
 type Recording = (world: World) => Promise<History>;
 
 const recordings: Readonly<Record<string, Recording>> = {
+  ...APPROVAL_RECORDINGS,
   async main(world) {
     const turn = await world.run(
       {
@@ -73,16 +74,7 @@ const recordings: Readonly<Record<string, Recording>> = {
     await started.cancel();
     return (await started.ended()).history;
   },
-  async 'denied-and-faults'(world) {
-    const toolCalls = [
-      call('change'),
-      { name: 'nobody', arguments: {} },
-      call('echo', { text: 'fine' }),
-      { name: 'desk__echo', arguments: 'oops' },
-    ];
-    return (await world.run(gatedDesk, { workflowId: 'turn-denied', script: inOrder({ toolCalls }, { text: 'done' }) }))
-      .history;
-  },
+  // `denied-and-faults` is from before approvals: its gated call was denied at once. Today it would wait.
   async images(world) {
     const message = {
       type: 'user.message' as const,

@@ -64,6 +64,12 @@ const mismatch = expect.objectContaining({
 describe('a stored history', () => {
   it('[REPLAY-1] is there for every kind of turn', () => {
     expect(names.sort()).toEqual([
+      'ask-approved-and-denied',
+      'ask-cancelled',
+      'ask-changed-arguments',
+      'ask-expired',
+      'ask-one-after-another',
+      'ask-question',
       'cancelled',
       'continued',
       'crash-commit-append-before',

@@ -1,7 +1,6 @@
 // Decides on waiting calls of a turn as any client would: by the Query for what waits and the Update that decides.
 import { WorkflowUpdateFailedError, type Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { vi } from 'vitest';
 import {
   RESOLVE_APPROVAL_UPDATE,
   type ApprovalDecision,
@@ -9,7 +8,7 @@ import {
   type ResolveApprovalResult,
   type WaitingCall,
 } from '../../shared/approvals.ts';
-import type { StartedTurn } from './turn-world.ts';
+import type { StartedTurn, World } from './turn-world.ts';
 
 /** Waits until so many calls wait on record, and gives them. */
 export async function waitingCalls(turn: StartedTurn, count = 1): Promise<readonly WaitingCall[]> {
@@ -18,13 +17,18 @@ export async function waitingCalls(turn: StartedTurn, count = 1): Promise<readon
 }
 
 /** Looks again and again until it sees what is wanted. */
-export function eventually<T>(look: () => Promise<T>, isWanted: (seen: T) => boolean, timeout = 20_000): Promise<T> {
-  const seen = async (): Promise<T> => {
-    const value = await look();
-    if (!isWanted(value)) throw new Error(`still ${JSON.stringify(value)}`);
-    return value;
-  };
-  return vi.waitFor(seen, { timeout, interval: 20 });
+export async function eventually<T>(
+  look: () => Promise<T>,
+  isWanted: (seen: T) => boolean,
+  timeoutMs = 20_000,
+): Promise<T> {
+  const end = Date.now() + timeoutMs;
+  for (;;) {
+    const seen = await look();
+    if (isWanted(seen)) return seen;
+    if (Date.now() > end) throw new Error(`After ${timeoutMs} ms there is still ${JSON.stringify(seen)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 /** The one call that waits. */
@@ -34,10 +38,20 @@ export async function waitingCall(turn: StartedTurn): Promise<WaitingCall> {
   return call;
 }
 
+/** A turn, and the client that leads to it. */
+export interface Addressed {
+  readonly client: Client;
+  readonly workflowId: string;
+}
+
+/** A turn of a world. */
+export function at({ client }: Pick<World, 'client'>, { workflowId }: Pick<StartedTurn, 'workflowId'>): Addressed {
+  return { client, workflowId };
+}
+
 /** Sends a decision on a call as it was shown. */
 export function decide(
-  client: Client,
-  turn: Pick<StartedTurn, 'workflowId'>,
+  turn: Addressed,
   call: Pick<WaitingCall, 'callKey' | 'digest'>,
   decision: ApprovalDecision | ApprovalDecision['type'],
   more: Partial<ResolveApprovalInput> & { readonly execution?: string } = {},
@@ -52,7 +66,7 @@ export function decide(
     approver: 'ann@test',
     ...rest,
   };
-  return client.workflow
+  return turn.client.workflow
     .getHandle(execution)
     .executeUpdate<ResolveApprovalResult, [ResolveApprovalInput]>(RESOLVE_APPROVAL_UPDATE, { args: [input] });
 }
