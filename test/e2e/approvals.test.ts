@@ -126,6 +126,29 @@ describe.concurrent('gated calls of a step', () => {
   }, 120_000);
 });
 
+describe.concurrent('a waiting turn', () => {
+  it('[ASK-22] is found by its Search Attributes over all sessions, until the last decision', async () => {
+    const turn = await asking(call('change', { n: 'found' }), call('change', { n: 'found too' }));
+    const [first, second] = await waitingCalls(turn, 2);
+    const found = async (query: string): Promise<readonly unknown[]> => {
+      const seen: unknown[] = [];
+      const all = `WorkflowId = '${turn.workflowId}' AND ${query}`;
+      for await (const info of world.client.workflow.list({ query: all })) {
+        seen.push(info.searchAttributes['LongshoreWaitingSince']?.[0] ?? 'no time');
+      }
+      return seen;
+    };
+    const isOne = (seen: readonly unknown[]): boolean => seen.length === 1;
+    const [since] = await eventually(() => found("LongshoreStatus = 'waiting'"), isOne);
+    expect(since).toEqual(new Date(first?.since ?? 0));
+    await decide(at(world, turn), first ?? never(), 'deny');
+    expect(await found("LongshoreStatus = 'waiting'")).toHaveLength(1);
+    await decide(at(world, turn), second ?? never(), 'deny');
+    await turn.result();
+    expect(await eventually(() => found("LongshoreStatus = 'completed'"), isOne)).toEqual(['no time']);
+  });
+});
+
 describe.concurrent('a decision', () => {
   it('[ASK-2] ask-2: sent twice is one; another one after it is refused with what stands', async () => {
     const turn = await asking(call('change', { n: 'twice' }), call('change', { n: 'keeps waiting' }));
