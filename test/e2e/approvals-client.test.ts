@@ -1,0 +1,168 @@
+// `longshore/client` on what waits, with real Workers: found without one, decided with one, and never an endless wait.
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { getApproval, listApprovals, type Approval } from '../../client/approvals.ts';
+import { approve, deny } from '../../client/decide.ts';
+import { readTurn } from '../../client/turns.ts';
+import { LongshoreError } from '../../shared/errors.ts';
+import { deskOf, reader, writer } from '../support/local-tools.ts';
+import { inOrder } from '../support/turn-history.ts';
+import { createWorld, type StartedTurn, type World, type WorldTurn } from '../support/turn-world.ts';
+
+const ran: string[] = [];
+const desk = deskOf(
+  writer('change', ({ n }) => {
+    ran.push(String(n));
+    return `changed ${String(n)}`;
+  }),
+  reader('look', () => 'seen'),
+);
+const gated = { name: 'changer', mcp_servers: [{ name: 'desk', preload: true }] };
+const change = (n: string, more: object = {}) => ({ name: 'desk__change', arguments: { n, ...more } });
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld({ plugin: { localServers: [desk] } });
+});
+afterAll(() => world.close());
+
+async function start(calls: readonly ReturnType<typeof change>[], turn: WorldTurn = {}): Promise<StartedTurn> {
+  const script = inOrder({ text: 'Now I change it.', toolCalls: [...calls] }, { text: 'done' });
+  return world.start(gated, { text: 'Change it.', script, ...turn });
+}
+
+async function waitingOf(turn: StartedTurn, count = 1): Promise<readonly Approval[]> {
+  const list = async (): Promise<readonly Approval[]> =>
+    listApprovals(world.client, { workflowId: turn.workflowId, store: world.store });
+  await expect.poll(async () => (await list()).length, { timeout: 30_000 }).toBe(count);
+  return list();
+}
+
+async function failure(work: Promise<unknown>): Promise<LongshoreError> {
+  const error: unknown = await work.then(
+    () => new Error('it succeeded'),
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof LongshoreError) return error;
+  throw error;
+}
+
+describe('what waits', () => {
+  it('[APPR-1] ask-7: is listed across turns, the longest first, with tool, arguments and digest', async () => {
+    const session = `s-${randomUUID()}`;
+    const first = await start([change('one')], { session });
+    await waitingOf(first);
+    const second = await start([change('two'), change('three')], { session });
+    await waitingOf(second, 2);
+    // Listings lag by moments.
+    const all = async (): Promise<readonly Approval[]> => listApprovals(world.client, { session });
+    await expect.poll(async () => (await all()).length, { timeout: 30_000 }).toBe(3);
+    const found = await all();
+    expect(found.map(({ arguments: args }) => args['n'])).toEqual(['one', 'two', 'three']);
+    expect(found[0]).toMatchObject({ server: 'desk', tool: 'change', digest: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect((await readTurn(world.client, second.workflowId)).steps[0]?.toolCalls).toMatchObject([
+      { outcome: 'waiting', waiting: { kind: 'approval', id: found[1]?.id } },
+      { outcome: 'waiting', waiting: { id: found[2]?.id } },
+    ]);
+    for (const { id } of found) await approve(world.client, id);
+    expect(await all()).toEqual([]);
+    await Promise.all([first.result(), second.result()]);
+  });
+
+  it('[APPR-1] has large arguments whole where a store is given, and a reference where none is', async () => {
+    const padding = 'x'.repeat(200_000);
+    const turn = await start([change('large', { padding })]);
+    const [approval] = await waitingOf(turn);
+    expect(approval?.arguments).toEqual({ n: 'large', padding });
+    const id = approval?.id ?? '';
+    const bare = await getApproval(world.client, id);
+    expect(bare).toMatchObject({
+      arguments: {},
+      argumentsRef: { bytes: expect.any(Number) },
+      said: 'Now I change it.',
+    });
+    await deny(world.client, id);
+    await turn.result();
+  });
+});
+
+describe('a decision', () => {
+  it('[APPR-14] without a Worker ends in time and says that it is not accepted; sent again it counts once', async () => {
+    const lonely = await createWorld({ plugin: { localServers: [desk] } });
+    try {
+      const script = inOrder({ toolCalls: [change('lonely')] }, { text: 'done' });
+      const turn = await lonely.start(gated, { text: 'Go.', script });
+      const list = async (): Promise<readonly Approval[]> =>
+        listApprovals(lonely.client, { workflowId: turn.workflowId });
+      await expect.poll(async () => (await list()).length, { timeout: 30_000 }).toBe(1);
+      await lonely.worker.stop();
+      const [approval] = await list();
+      const id = approval?.id ?? '';
+      const began = performance.now();
+      const error = await failure(approve(lonely.client, id, { timeoutMs: 1_500 }));
+      expect(error).toMatchObject({ type: 'WorkerMissing', message: expect.stringContaining('it is not accepted') });
+      expect(error.mend).toContain(`--task-queue ${lonely.taskQueue}`);
+      expect(performance.now() - began).toBeLessThan(20_000);
+      await lonely.addWorker();
+      await approve(lonely.client, id);
+      expect((await turn.result()).status).toBe('completed');
+      expect(ran.filter((n) => n === 'lonely')).toHaveLength(1);
+    } finally {
+      await lonely.close();
+    }
+  });
+
+  it('[APPR-14] on a turn that was terminated or cancelled says so, with what became of the call', async () => {
+    const terminated = await start([change('gone')]);
+    const [first] = await waitingOf(terminated);
+    await world.client.workflow.getHandle(terminated.workflowId).terminate('no more');
+    expect(await failure(approve(world.client, first?.id ?? ''))).toMatchObject({
+      type: 'TurnClosed',
+      message: expect.stringMatching(/terminated.*`t1\/0\/0` was not made/),
+    });
+    const cancelled = await start([change('gone too')]);
+    const [second] = await waitingOf(cancelled);
+    await cancelled.cancel();
+    await cancelled.result();
+    expect(await failure(deny(world.client, second?.id ?? ''))).toMatchObject({
+      type: 'TurnClosed',
+      message: expect.stringMatching(/\(cancelled\).*ended as cancelled/),
+    });
+    expect(ran).not.toContain('gone');
+  });
+
+  it('[APPR-6] ask-6: bound to one call of one turn: that of another turn or of other arguments is refused', async () => {
+    const [one, other] = [await start([change('mine')]), await start([change('yours')])];
+    const [mine] = await waitingOf(one);
+    const [yours] = await waitingOf(other);
+    const digest = mine?.digest ?? '';
+    expect((await failure(approve(world.client, yours?.id ?? '', { digest }))).type).toBe('ApprovalStale');
+    expect((await failure(approve(world.client, `${one.workflowId}:t1.7.7`))).type).toBe('ApprovalNotFound');
+    expect((await failure(approve(world.client, 'turn-of-nobody:t1.0.0'))).type).toBe('TurnNotFound');
+    expect((await failure(approve(world.client, 'no id at all'))).type).toBe('ApprovalNotFound');
+    expect((await failure(approve(world.client, mine?.id ?? '', { approver: 'x'.repeat(201) }))).type).toBe(
+      'ApprovalInvalid',
+    );
+    await Promise.all([approve(world.client, mine?.id ?? ''), approve(world.client, yours?.id ?? '')]);
+    await Promise.all([one.result(), other.result()]);
+    expect(ran.filter((n) => n === 'mine' || n === 'yours').toSorted()).toEqual(['mine', 'yours']);
+  });
+
+  it('[APPR-9] ask-5: of eight at one instant one stands, and the call runs once', async () => {
+    const turn = await start([change('contested')]);
+    const [approval] = await waitingOf(turn);
+    const id = approval?.id ?? '';
+    const sent = Array.from({ length: 8 }, async (_, index) =>
+      index % 2 === 0 ? approve(world.client, id) : deny(world.client, id, { reason: 'no' }),
+    );
+    const settled = await Promise.allSettled(sent);
+    const stood = settled.flatMap((one) =>
+      one.status === 'fulfilled' && !one.value.repeated ? [one.value.decision] : [],
+    );
+    expect(stood).toHaveLength(1);
+    const refused = settled.flatMap((one) => (one.status === 'rejected' ? [(one.reason as LongshoreError).type] : []));
+    for (const type of refused) expect(['ApprovalConflict', 'TurnClosed']).toContain(type);
+    await turn.result();
+    expect(ran.filter((n) => n === 'contested')).toHaveLength(stood[0] === 'approve' ? 1 : 0);
+  });
+});
