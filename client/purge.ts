@@ -1,5 +1,7 @@
 // The part of a purge that is Temporal's: which turns a session has there, and the deletion of their closed executions.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { isNotFound } from './errors.ts';
 import { messageOf } from '../shared/errors.ts';
 
 /** Executions of a session's turns in Temporal. */
@@ -20,22 +22,59 @@ export async function turnsOfSession(client: Client, session: string): Promise<r
   return [...found];
 }
 
-/** Deletes every closed run of these turns. What cannot be deleted is named, with the reason. */
+/** How long Temporal may take until executions are gone: it deletes behind its own queues, half a minute after it was asked. */
+const GONE_MS = 90_000;
+const POLL_MS = 250;
+
+interface Run {
+  readonly workflowId: string;
+  readonly runId: string;
+}
+
+/** Deletes every closed run of these turns, and waits until they are gone. What is not is named, with the reason. */
 export async function deleteExecutions(client: Client, workflowIds: readonly string[]): Promise<PurgedExecutions> {
-  const deleted: { readonly workflowId: string; readonly runId: string }[] = [];
-  const notDeleted: { readonly workflowId: string; readonly runId: string; readonly reason: string }[] = [];
+  const asked: Run[] = [];
+  const notDeleted: (Run & { readonly reason: string })[] = [];
   const { namespace } = client.options;
   for (const workflowId of workflowIds) {
     for (const runId of await runsOf(client, workflowId)) {
+      const workflowExecution = { workflowId, runId };
       try {
-        await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: { workflowId, runId } });
-        deleted.push({ workflowId, runId });
+        await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
+        asked.push(workflowExecution);
       } catch (error) {
-        notDeleted.push({ workflowId, runId, reason: messageOf(error) });
+        // Gone since it was listed is what was wanted.
+        if (isNotFound(error)) asked.push(workflowExecution);
+        else notDeleted.push({ ...workflowExecution, reason: messageOf(error) });
       }
     }
   }
-  return { deleted, notDeleted };
+  const left = await leftAfterWaiting(client, asked);
+  const reason = 'Temporal took the request and is not done yet; it goes on by itself while the server runs';
+  return {
+    deleted: asked.filter((run) => !left.includes(run)),
+    notDeleted: [...notDeleted, ...left.map((run) => ({ ...run, reason }))],
+  };
+}
+
+async function leftAfterWaiting(client: Client, asked: readonly Run[]): Promise<readonly Run[]> {
+  const deadline = Date.now() + GONE_MS;
+  for (let left = asked; ;) {
+    const isLeft = await Promise.all(left.map(async (run) => isThere(client, run)));
+    left = left.filter((_, index) => isLeft[index]);
+    if (left.length === 0 || Date.now() > deadline) return left;
+    await delay(POLL_MS);
+  }
+}
+
+async function isThere(client: Client, { workflowId, runId }: Run): Promise<boolean> {
+  try {
+    await client.workflow.getHandle(workflowId, runId).describe();
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
 }
 
 async function runsOf(client: Client, workflowId: string): Promise<readonly string[]> {

@@ -26,6 +26,9 @@ export const SEARCH_ATTRIBUTES: { readonly [name: string]: 'Keyword' | 'Datetime
  */
 export const TUNING: readonly string[] = [
   '--dynamic-config-value=history.transferProcessorMaxPollRPS=2000',
+  // A deleted execution goes when these have moved on: within seconds, and not after half a minute or more.
+  '--dynamic-config-value=history.transferProcessorUpdateAckInterval="1s"',
+  '--dynamic-config-value=history.visibilityProcessorUpdateAckInterval="1s"',
   '--sqlite-pragma=journal_mode=WAL',
   '--sqlite-pragma=synchronous=NORMAL',
 ];
