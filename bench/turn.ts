@@ -1,5 +1,5 @@
 // H4 and H1's shape: what a step costs beside a bare Workflow with the same two Activities, and how history grows.
-// Usage: node bench/turn.ts [--steps 40] [--rounds 6] [--json]
+// Usage: node bench/turn.ts [--steps 40] [--rounds 6] [--store s3://bucket?endpoint=…] [--json]
 import { readdir, readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { openTurnBench } from './lib/turn-bench.ts';
@@ -8,12 +8,13 @@ const { values } = parseArgs({
   options: {
     steps: { type: 'string', default: '40' },
     rounds: { type: 'string', default: '6' },
+    store: { type: 'string' },
     json: { type: 'boolean' },
   },
 });
 const steps = Number(values.steps);
 const rounds = Number(values.rounds);
-const bench = await openTurnBench({ resultBytes: 200, steps });
+const bench = await openTurnBench({ resultBytes: 200, steps, store: values.store });
 const { plan, client, home, runBare, runLongshore } = bench;
 
 let serverPid: string | undefined;

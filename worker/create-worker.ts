@@ -50,7 +50,7 @@ export const WORKER_SETTINGS = {
 
 /** Starts a Worker for Longshore's Workflows and Activities. */
 export async function startWorker(options: StartWorkerOptions): Promise<RunningWorker> {
-  const { namespace, home, mcp, config, env, log, configFolder } = options;
+  const { mcp, config, env, log, configFolder } = options;
   const plugin = new LongshorePlugin({
     store: openedStore(options),
     mcp,

@@ -18,10 +18,7 @@ function modelKey(env: Readonly<Record<string, string | undefined>>): readonly s
 const STORE_VARIABLES = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const;
 
 /** The model's key, those of the file store in S3, and its own key for SSE-C, which the variable named holds. */
-export function ownSecrets(
-  env: Readonly<Record<string, string | undefined>>,
-  keyVariable?: string | undefined,
-): readonly string[] {
+export function ownSecrets(env: Readonly<Record<string, string | undefined>>, keyVariable?: string): readonly string[] {
   const variables = keyVariable === undefined ? STORE_VARIABLES : [...STORE_VARIABLES, keyVariable];
   return [...modelKey(env), ...variables.map((name) => env[name] ?? '').filter((value) => value.length >= 8)];
 }
@@ -30,7 +27,7 @@ export function ownSecrets(
 export function rememberingCredentials(
   mcp: McpConfig,
   env: Readonly<Record<string, string | undefined>>,
-  keyVariable?: string | undefined,
+  keyVariable?: string,
 ): () => readonly string[] {
   const known = new Set<string>();
   return () => {

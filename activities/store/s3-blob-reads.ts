@@ -27,9 +27,9 @@ export interface S3Blob {
 /** The reads of a namespace's blobs, and what writers must know. They raise what `FileStore` says. */
 export interface S3BlobReads extends Pick<FileStore, 'statBlob' | 'readBlob' | 'streamBlob'> {
   /** Whether a blob is there as it should be, which may take a look at the whole. */
-  isIntact(sha256: string): Promise<boolean>;
+  readonly isIntact: (sha256: string) => Promise<boolean>;
   /** Says that this version was found right, or written here. */
-  remember(sha256: string, blob: S3Blob): void;
+  readonly remember: (sha256: string, blob: S3Blob) => void;
 }
 
 /** Makes the reads. */

@@ -114,7 +114,8 @@ function kindOf({ code, status, message }: S3Failure): Kind {
   const known = KINDS[code];
   if (known !== undefined) return known;
   if (code.startsWith('KMS')) return { type: 'StoreDenied', mend: 'Give the identity the right to use the KMS key.' };
-  if (/^Region is missing/.test(message)) return KINDS['RegionMissing'] ?? { type: 'StoreMisconfigured', mend: '' };
+  if (message.startsWith('Region is missing'))
+    return KINDS['RegionMissing'] ?? { type: 'StoreMisconfigured', mend: '' };
   if (status === 507) return { type: 'StoreFull', mend: 'Give the server more room.' };
   if (status === 501) return KINDS['NotImplemented'] ?? { type: 'StoreMisconfigured', mend: '' };
   if (status === 404)

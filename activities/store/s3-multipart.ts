@@ -96,8 +96,8 @@ async function abort(connection: S3Connection, target: UploadTarget): Promise<vo
  * each when it is a day old. Best effort: an identity may lack the rights for it.
  */
 export async function removeAbandonedUploads(connection: S3Connection, layout: S3Layout, nowMs: number): Promise<void> {
-  const { bucket: Bucket, ask } = connection;
-  const uploads = await ask(
+  const { bucket: Bucket } = connection;
+  const uploads = await connection.ask(
     async (s3) => s3.listMultipartUploads({ Bucket, Prefix: layout.root }),
     () => true,
   );
@@ -108,7 +108,7 @@ export async function removeAbandonedUploads(connection: S3Connection, layout: S
   for (const prefix of [layout.uploads, layout.probes]) {
     for await (const { Key, modifiedMs } of listKeys(connection, prefix)) {
       if (nowMs - modifiedMs < DAY_MS) continue;
-      await ask(
+      await connection.ask(
         async (s3) => s3.deleteObject({ Bucket, Key }),
         () => true,
       );

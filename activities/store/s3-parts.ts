@@ -24,7 +24,7 @@ export interface StreamParts {
   /** All of one size but for the last; none for an empty stream. The source may use its own buffers again. */
   readonly parts: AsyncGenerator<Uint8Array>;
   /** The reference of all that was read. To be asked for once, when the parts have ended. */
-  ref(): BlobRef;
+  readonly ref: () => BlobRef;
 }
 
 /** Cuts a stream into parts. */

@@ -17,6 +17,7 @@ import { requireSpec } from '../../shared/spec-check.ts';
 import { startScriptedModel, type ScriptedModelServer, type ScriptedRequest } from '../../testing/scripted-model.ts';
 import { attachDevServer } from '../../worker/dev-server.ts';
 import { openHome, type Home } from '../../worker/home.ts';
+import { storeSettings } from '../../worker/open-store.ts';
 import { defineLocalServer, defineLocalTool, LongshorePlugin } from '../../worker/index.ts';
 
 const TASK_QUEUE = 'bench';
@@ -29,6 +30,8 @@ export interface TurnPlan {
   steps: number;
   /** Told of each request to the model. */
   onRequest?: () => void;
+  /** Where files live, as in `LONGSHORE_STORE`; credentials come from the environment. @default the home */
+  readonly store?: string | undefined;
 }
 
 /** What is measured, and where. */
@@ -61,12 +64,13 @@ export async function openTurnBench(plan: TurnPlan): Promise<TurnBench> {
   const folder = await mkdtemp(join(tmpdir(), 'longshore-bench-'));
   const home = await openHome({ LONGSHORE_HOME: folder }, folder);
   const lease = await attachDevServer(home, { kind: 'dev', log: () => {} });
-  const env = { OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'none' };
+  const env = { ...process.env, OPENAI_BASE_URL: model.baseUrl, OPENAI_API_KEY: 'none' };
   const native = await NativeConnection.connect({ address: lease.address });
   const channelArgs = { 'grpc.max_receive_message_length': 256 * 1024 * 1024 };
   const connection = await Connection.connect({ address: lease.address, channelArgs });
   const client = new Client({ connection });
-  const store = { folder: home.storeFolder };
+  const known = storeSettings({ LONGSHORE_STORE: plan.store }, undefined);
+  const store = known.type === 's3' ? known : { folder: known.folder ?? home.storeFolder };
   const worker = await Worker.create({
     connection: native,
     taskQueue: TASK_QUEUE,

@@ -254,9 +254,10 @@ describe('encryption', () => {
     expect([writes.length, creates.length, others.length > 2]).toEqual([2, 1, true]);
     for (const request of [...writes, ...creates]) expect(request.headers).toMatchObject(headers);
     const reading = others.filter(({ path }) => !path.includes('list-type') && !path.includes('uploads'));
+    const ofReading = name === 'sse-c' ? Object.entries(headers) : [];
     for (const request of reading) {
-      if (name === 'sse-c') expect(request.headers).toMatchObject(headers);
-      else expect(Object.keys(request.headers).filter((header) => header.includes('encryption'))).toEqual([]);
+      const sent = Object.entries(request.headers).filter(([header]) => /encryption(?!.*md5$)/i.test(header));
+      expect(sent.sort()).toEqual(ofReading.sort());
     }
   });
 
