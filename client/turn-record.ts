@@ -13,7 +13,7 @@ import type {
 import type { CatalogFacts } from '../shared/catalog.ts';
 import type { ErrorRecord } from '../shared/errors.ts';
 import type { ResultFacts } from '../shared/facts.ts';
-import type { NotifyInput } from '../shared/approval-events.ts';
+import type { NotifyInput } from '../shared/activities.ts';
 import type { ResolveApprovalResult } from '../shared/approvals.ts';
 import { isObject } from '../shared/json.ts';
 import type { AgentTurnInput, AgentTurnResult, TurnEnd } from '../shared/turn.ts';
@@ -120,13 +120,13 @@ export class TurnRecorder {
         const input = await decodeFirst<CallModelInput>(this.client, attributes?.input);
         this.scheduled.set(id, { name, input });
         this.record.turn ??= input.turn;
-        return [...this.addCommit(input), { type: 'model-asked', step: input.step }];
+        return [...this.addCommit(input), ...this.addRetried(input), { type: 'model-asked', step: input.step }];
       }
       case 'longshoreCommitStep': {
         const input = await decodeFirst<CommitStepInput>(this.client, attributes?.input);
         this.scheduled.set(id, { name, input });
         this.record.turn ??= input.turn;
-        return [...this.addCommit(input), ...this.addPause(input)];
+        return [...this.addCommit(input), ...this.addRetried(input), ...this.addPause(input)];
       }
       case 'longshoreNotify':
         this.record.asked.addNotice(await decodeFirst<NotifyInput>(this.client, attributes?.input));
@@ -200,6 +200,19 @@ export class TurnRecorder {
       this.record.asked.addEnded(turn.workflowId, committed.callKey);
     }
     return [{ type: 'committed', step }];
+  }
+
+  /** Results that were made anew take the place of those that were committed. */
+  private addRetried({ retried = [] }: Pick<CommitStepInput, 'retried'>): readonly TurnNews[] {
+    const told = new Set<StepRecord>();
+    for (const { result } of retried) {
+      const call = this.findCall(result.callKey);
+      if (!call || (call.committed && resultKey(call.committed) === resultKey(result))) continue;
+      call.committed = result;
+      const step = this.record.steps.find(({ calls }) => calls.includes(call));
+      if (step) told.add(step);
+    }
+    return [...told].map((step) => ({ type: 'committed', step }));
   }
 
   private addPause({ turn, pause }: CommitStepInput): readonly TurnNews[] {
