@@ -1,0 +1,113 @@
+// The retention sweep as a Workflow on a real server, beside turns that wait, end, are terminated and deleted. Days pass by the
+// clock that sweeps go by.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runSweep } from '../../client/sweep.ts';
+import { listManifests } from '../../activities/store/manifest.ts';
+import type { RetentionSweepResult } from '../../shared/sweep.ts';
+import { attachDevServer, type DevServerLease } from '../../worker/dev-server.ts';
+import { openHome } from '../../worker/home.ts';
+import { at, decide, waitingCall } from '../support/approvals.ts';
+import { deskOf, reader, writer } from '../support/local-tools.ts';
+import { inOrder } from '../support/turn-history.ts';
+import { createWorld, type StartedTurn, type World } from '../support/turn-world.ts';
+
+const DAY = 86_400_000;
+const desk = deskOf(
+  writer('change', () => 'changed'),
+  reader('report', ({ of }) => `The pilot of ${String(of)} boards at the outer buoy. `.repeat(1_500)),
+);
+const spec = { mcp_servers: [{ name: 'desk', preload: true }], config: { retention: { after_turn: '7d' } } };
+const call = (tool: string, args: Record<string, unknown> = {}) => ({ name: `desk__${tool}`, arguments: args });
+
+let folder: string;
+let lease: DevServerLease;
+let world: World;
+/** How far the clock of the sweeps is ahead. */
+let ahead = 0;
+
+// A server of its own: what other tests run there would be turns of which this store knows nothing.
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'longshore-retention-'));
+  lease = await attachDevServer(await openHome({ LONGSHORE_HOME: join(folder, 'home') }, folder), {
+    kind: 'dev',
+    log: () => {},
+  });
+  const plugin = { localServers: [desk], sweepClock: () => Date.now() + ahead };
+  world = await createWorld({ address: lease.address, plugin });
+});
+afterAll(async () => {
+  await world.close();
+  await lease.release();
+  await rm(folder, { recursive: true, force: true, maxRetries: 40, retryDelay: 250 });
+});
+
+const sweep = (): Promise<RetentionSweepResult> => runSweep(world.client, world.taskQueue, {});
+/** A turn with a report in a file, which then waits for a person. */
+const waitingTurn = async (of: string): Promise<StartedTurn> => {
+  const script = inOrder(
+    { toolCalls: [call('report', { of })] },
+    { toolCalls: [call('report', { of: `${of}, again` }), call('change')] },
+    { text: 'done' },
+  );
+  return world.start(spec, { text: 'Go on.', script });
+};
+
+describe('the sweep beside turns', () => {
+  it('[KEEP-1] deletes nothing of a turn that waits, all through its pause; and leaves nothing once it is over', async () => {
+    ahead = 0;
+    const turn = await waitingTurn('Rotterdam');
+    const asked = await waitingCall(turn);
+    for (const days of [1, 2, 8, 40, 400]) {
+      ahead = days * DAY;
+      expect(await sweep()).toMatchObject({ blobsDeleted: 0, filesDeleted: 0, filesReleased: 0, stopped: false });
+    }
+    const [manifest] = await Array.fromAsync(listManifests(world.store));
+    expect(manifest?.files.map(({ state }) => state)).toEqual(['pinned', 'staged']);
+    for (const file of manifest?.files ?? []) {
+      expect((await world.store.readBlob(file.sha256)).byteLength).toBe(file.bytes);
+    }
+    await decide(at(world, turn), asked, 'approve');
+    expect((await turn.result()).status).toBe('completed');
+    ahead = 0;
+    expect((await sweep()).filesReleased).toBe(2);
+    ahead = 6 * DAY;
+    expect((await sweep()).filesDeleted).toBe(0);
+    ahead = 8 * DAY;
+    expect(await sweep()).toMatchObject({ filesDeleted: 2, transcriptsDeleted: 1, manifestsDeleted: 1 });
+    expect(await world.blobCount()).toBe(0);
+  });
+
+  it('[KEEP-3] leaves nothing of turns that were terminated, and whose Workflow was deleted', async () => {
+    ahead = 0;
+    const terminated = await waitingTurn('Antwerp');
+    const deleted = await waitingTurn('Ghent');
+    await Promise.all([terminated, deleted].map(waitingCall));
+    for (const turn of [terminated, deleted]) await world.client.workflow.getHandle(turn.workflowId).terminate();
+    const { runId } = await world.client.workflow.getHandle(deleted.workflowId).describe();
+    const workflowExecution = { workflowId: deleted.workflowId, runId };
+    await world.client.workflowService.deleteWorkflowExecution({ namespace: 'default', workflowExecution });
+    expect(await sweep()).toMatchObject({ filesReleased: 4, blobsDeleted: 0, openTurns: 0 });
+    ahead = 9 * DAY;
+    expect((await sweep()).filesDeleted).toBe(4);
+    expect(await world.blobCount()).toBe(0);
+    expect(await Array.fromAsync(world.store.listObjects('manifests'))).toEqual([]);
+    expect(await Array.fromAsync(world.store.listObjects('journal'))).toEqual([]);
+  });
+
+  it('[KEEP-11] is taken up by another Worker when its own is gone, and continues as new with what it had', async () => {
+    ahead = 0;
+    const ended = await world.run(spec, {
+      script: inOrder({ toolCalls: [call('report', { of: 'Hull' })] }, { text: 'done' }),
+    });
+    ahead = 8 * DAY;
+    await world.worker.stop();
+    const swept = sweep();
+    const second = await world.addWorker();
+    expect(await swept).toMatchObject({ filesDeleted: 1, manifestsDeleted: 1 });
+    expect(ended.result.status).toBe('completed');
+    await second.stop();
+  });
+});
