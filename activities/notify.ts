@@ -1,7 +1,8 @@
 // The Activity `longshoreNotify`: tells the project's hook what happens to calls that wait for a person.
 import { runAttempt, type Attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import type { ApprovalEvent, NotifyInput, NotifyResult } from '../shared/approval-events.ts';
+import type { NotifyInput, NotifyResult } from '../shared/activities.ts';
+import type { ApprovalEvent } from '../shared/approval-events.ts';
 import type { ApprovalHook } from '../shared/hooks.ts';
 import { approvalId, type WaitingCall } from '../shared/approvals.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';

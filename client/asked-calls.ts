@@ -1,7 +1,6 @@
 // What a history says of the calls that people were asked about: what the last pause shows of each, the decisions that stand,
 // and whether it still waits. Grows event by event, as part of a turn's record; needs no Worker.
-import type { NotifyInput } from '../shared/approval-events.ts';
-import type { PauseRecord, TurnIdentity } from '../shared/activities.ts';
+import type { NotifyInput, PauseRecord, TurnIdentity } from '../shared/activities.ts';
 import {
   approvalId,
   RESOLVE_APPROVAL_UPDATE,

@@ -6,6 +6,7 @@ import type {
   CallToolInput,
   CommitStepInput,
   CommittedResult,
+  NotifyInput,
   ProposedCall,
   StepCommit,
   TurnIdentity,
@@ -13,7 +14,6 @@ import type {
 import type { CatalogFacts } from '../shared/catalog.ts';
 import type { ErrorRecord } from '../shared/errors.ts';
 import type { ResultFacts } from '../shared/facts.ts';
-import type { NotifyInput } from '../shared/activities.ts';
 import type { ResolveApprovalResult } from '../shared/approvals.ts';
 import { isObject } from '../shared/json.ts';
 import type { AgentTurnInput, AgentTurnResult, TurnEnd } from '../shared/turn.ts';

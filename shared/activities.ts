@@ -1,7 +1,7 @@
 // What the Workflow asks of Activities: the names on the wire, their inputs and results. Histories outlive code, so
 // names stay and fields are only added.
 import type { AgentSpec, SpecServer } from './agent-spec.ts';
-import type { NotifyInput, NotifyResult } from './approval-events.ts';
+import type { ApprovalEventType } from './approval-events.ts';
 import type { ApprovalGrant, DecidedCall, WaitingCall } from './approvals.ts';
 import type { CatalogFacts, ToolEffect, ToolTag } from './catalog.ts';
 import type { BlockFacts, FileFacts, ModelUsage, ResultFacts } from './facts.ts';
@@ -284,6 +284,21 @@ export type CheckArgumentsResult =
   | { readonly problem: string }
   /** Large arguments stand in the store; the Workflow drops its own copy then. */
   | { readonly argumentsDigest: string; readonly argumentsRef?: BlobRef };
+
+/** Input of `longshoreNotify`: one event of one or more calls of a turn. */
+export interface NotifyInput {
+  readonly turn: TurnIdentity;
+  readonly agent: string;
+  readonly event: ApprovalEventType;
+  readonly calls: readonly { readonly call: WaitingCall; readonly decided?: DecidedCall }[];
+  readonly at: number;
+}
+
+/** Result of `longshoreNotify`. */
+export interface NotifyResult {
+  /** Whether the Worker has a hook. */
+  readonly hooks: boolean;
+}
 
 /** The Activities of a turn, by their names on the wire. */
 export interface LongshoreActivities {

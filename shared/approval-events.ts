@@ -1,5 +1,4 @@
-// What a hook is told of calls that wait for a person, and the Activity that tells it.
-import type { TurnIdentity } from './activities.ts';
+// What a hook is told of calls that wait for a person.
 import type { DecidedCall, WaitingCall } from './approvals.ts';
 import type { JsonObject } from './json.ts';
 
@@ -27,19 +26,4 @@ export interface ApprovalEvent {
   readonly decided?: DecidedCall;
   /** When it happened, by the Workflow's clock; milliseconds since 1970. */
   readonly at: number;
-}
-
-/** Input of `longshoreNotify`: one event of one or more calls of a turn. */
-export interface NotifyInput {
-  readonly turn: TurnIdentity;
-  readonly agent: string;
-  readonly event: ApprovalEventType;
-  readonly calls: readonly { readonly call: WaitingCall; readonly decided?: DecidedCall }[];
-  readonly at: number;
-}
-
-/** Result of `longshoreNotify`. */
-export interface NotifyResult {
-  /** Whether the Worker has a hook. */
-  readonly hooks: boolean;
 }

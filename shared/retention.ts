@@ -1,6 +1,5 @@
 // How long files are kept once nothing needs them: rules from the spec, frozen into the manifest when a file is pinned, so
 // that the sweep needs no spec. Source: architecture D8.
-import type { AgentSpec } from './agent-spec.ts';
 
 /** One rule, in milliseconds. A pinned or held file is kept whatever the rule says. */
 export interface RetentionRule {
@@ -20,8 +19,16 @@ export interface RetentionSettings extends RetentionRule {
 /** @default of `config.retention.after_turn`, 30 days */
 export const DEFAULT_AFTER_TURN_MS = 30 * 86_400_000;
 
+/** What of an agent spec has rules for tools. */
+interface SpecOfTools {
+  readonly mcp_servers: readonly {
+    readonly name: string;
+    readonly tool_settings: { readonly [tool: string]: { readonly retention?: RetentionRule } };
+  }[];
+}
+
 /** The rule for a tool's files where the tool has one of its own; undefined where the turn's default counts. */
-export function retentionOfTool(spec: AgentSpec, server: string, tool: string): RetentionRule | undefined {
+export function retentionOfTool(spec: SpecOfTools, server: string, tool: string): RetentionRule | undefined {
   const entry = spec.mcp_servers.find((candidate) => candidate.name === server);
   return entry?.tool_settings[tool]?.retention;
 }

@@ -14,10 +14,11 @@ import type {
   CommitStepInput,
   CommitStepResult,
   ListToolsInput,
+  NotifyInput,
+  NotifyResult,
   VerifyFilesInput,
   VerifyFilesResult,
 } from '../shared/activities.ts';
-import type { NotifyInput, NotifyResult } from '../shared/approval-events.ts';
 import { ACTIVITY_SETTINGS } from '../shared/activity-options.ts';
 import type { CatalogFacts } from '../shared/catalog.ts';
 import type { ResultFacts } from '../shared/facts.ts';

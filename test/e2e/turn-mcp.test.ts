@@ -11,6 +11,7 @@ import type { TurnView } from '../../client/turn-view.ts';
 import type { ScriptedToolCall } from '../../testing/scripted-model.ts';
 import { packagedFile, packagedServer } from '../support/mcp-pools.ts';
 import { activitiesOf, contentText, inOrder, toolTexts } from '../support/turn-history.ts';
+import { at, decide, waitingCall } from '../support/approvals.ts';
 import { createWorld, type EndedTurn, type World } from '../support/turn-world.ts';
 
 const caniuse = packagedFile('caniuse-db/data.json');
@@ -138,16 +139,17 @@ describe('a server over Streamable HTTP', () => {
 });
 
 describe('gates and selectors', () => {
-  it('[MCP-6] denies a call of a tool without annotations, says why and how to allow it, and goes on (ask-4)', async () => {
-    const { view, requests, history, result } = await calls([{ name: 'calc', preload: true }], {
-      name: 'calc__base64',
-      arguments: { input: 'hi', action: 'encode' },
-    });
+  it('[MCP-6] asks about a call of a tool without annotations, since it counts as a write (ask-4)', async () => {
+    const toolCalls = [{ name: 'calc__base64', arguments: { input: 'hi', action: 'encode' } }];
+    const spec = { mcp_servers: [{ name: 'calc', preload: true }] };
+    const turn = await world.start(spec, { text: 'Go on.', script: inOrder({ toolCalls }, { text: 'done' }) });
+    const shown = await waitingCall(turn);
+    expect(shown).toMatchObject({ server: 'calc', tool: 'base64', tags: ['@write'], selector: '@write' });
+    await decide(at(world, turn), shown, 'deny');
+    const { view, requests, history, result } = await turn.ended();
     expect(result.status).toBe('completed');
     expect(firstCall(view)).toMatchObject({ outcome: 'denied', placement: 'inline', attempts: 0 });
-    const [text] = toolTexts(requests[1]);
-    expect(text).toContain('@write');
-    expect(text).toContain('require_approval_for_tools');
+    expect(toolTexts(requests[1])[0]).toMatch(/denied this call of `base64` on server `calc`/);
     expect(activitiesOf(history, 'longshoreCallTool')).toHaveLength(0);
   });
 

@@ -3,7 +3,8 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createNotify } from '../../activities/notify.ts';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
-import type { ApprovalEvent, NotifyInput } from '../../shared/approval-events.ts';
+import type { NotifyInput } from '../../shared/activities.ts';
+import type { ApprovalEvent } from '../../shared/approval-events.ts';
 import type { WaitingCall } from '../../shared/approvals.ts';
 import type { ApprovalHook } from '../../shared/hooks.ts';
 

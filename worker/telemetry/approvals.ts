@@ -1,6 +1,5 @@
 // What the Activities around approvals tell: that arguments were checked, that a hook was told; names and counts alone.
-import type { CheckArgumentsInput, CheckArgumentsResult } from '../../shared/activities.ts';
-import type { NotifyInput, NotifyResult } from '../../shared/approval-events.ts';
+import type { CheckArgumentsInput, CheckArgumentsResult, NotifyInput, NotifyResult } from '../../shared/activities.ts';
 import { turnLabels, type Told, type Watched } from './watch.ts';
 
 /** Watches the check of changed arguments; it has no span of its own. */

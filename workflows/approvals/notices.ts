@@ -1,7 +1,7 @@
 // Tells the Worker's hook what happens to waiting calls. A hook may fail or hang without an effect on the turn: Temporal tries
 // it again a few times, then it is logged.
 import { CancellationScope, log } from '@temporalio/workflow';
-import type { NotifyInput } from '../../shared/approval-events.ts';
+import type { NotifyInput } from '../../shared/activities.ts';
 import { messageOf } from '../../shared/errors.ts';
 import { notify } from '../activities.ts';
 
