@@ -89,6 +89,7 @@ export class LongshorePlugin extends SimplePlugin {
       prices: options.prices ?? {},
       ...(options.modelIdleTimeoutMs !== undefined && { modelIdleTimeoutMs: options.modelIdleTimeoutMs }),
       localServers,
+      ...(options.sweepClock && { retention: { now: options.sweepClock } }),
       ...(options.hooks && { hooks: options.hooks }),
       redact: redactText,
       redactBytes: (bytes) => redactBytes(bytes, secrets()),
