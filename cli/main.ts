@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
 // The `longshore` command. Everything is in `program.ts`; this file only joins it to the process.
 import { runCli } from './program.ts';
 

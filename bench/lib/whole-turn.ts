@@ -46,7 +46,7 @@ export async function runWholeTurn(
     modelUrl: model.baseUrl,
   };
   const program = fileURLToPath(new URL('./whole-worker.ts', import.meta.url));
-  const worker = spawn(process.execPath, [program], {
+  const worker = spawn(process.execPath, ['--max-semi-space-size=8', program], {
     env: { ...process.env, [WORKER_PLAN]: JSON.stringify(plan) },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
