@@ -97,7 +97,7 @@ describe('the sweep beside turns', () => {
     expect(await Array.fromAsync(world.store.listObjects('journal'))).toEqual([]);
   });
 
-  it('[KEEP-11] is taken up by another Worker when its own is gone, and continues as new with what it had', async () => {
+  it('[KEEP-11] is taken up by another Worker when its own is gone', async () => {
     ahead = 0;
     const ended = await world.run(spec, {
       script: inOrder({ toolCalls: [call('report', { of: 'Hull' })] }, { text: 'done' }),
