@@ -18,6 +18,7 @@ interface Listed {
 }
 
 interface Shown {
+  readonly workflowId: string;
   readonly status: string;
   readonly answer: string | null;
   readonly steps: readonly { readonly toolCalls: readonly Record<string, unknown>[] }[];
@@ -214,7 +215,8 @@ describe('a decision that cannot stand', () => {
   it('[APPR-7] is refused for a call that nobody was asked about', async () => {
     const running = run('hello');
     const turn = await ended(running);
-    const id = `${String((turn as unknown as Listed).workflowId)}:t1.0.0`;
+    expect(turn.status).toBe('completed');
+    const id = `${turn.workflowId}:t1.0.0`;
     expectError(await world.longshore(['approvals', 'show', id]), 'ApprovalNotFound', 1, /has no call `t1\/0\/0`/);
   });
 
@@ -237,6 +239,7 @@ describe('a decision that cannot stand', () => {
       ),
     );
     for (const end of ends) expectError(end, 'TemporalUnavailable', 3, /127\.0\.0\.1:1/);
+    expect(ends).toHaveLength(3);
   });
 });
 
@@ -248,7 +251,8 @@ describe('two people at once', () => {
       world.longshore(['approvals', 'approve', id, '--as', 'ann']),
       world.longshore(['approvals', 'deny', id, '--as', 'bob', '--reason', 'no']),
     ]);
-    expect(ends.map(({ code }) => code).toSorted()).toEqual([0, 1]);
+    expect(ends.filter(({ code }) => code === 0)).toHaveLength(1);
+    expect(ends.filter(({ code }) => code === 1)).toHaveLength(1);
     const refused = at(
       ends,
       ends.findIndex(({ code }) => code === 1),
