@@ -1,9 +1,10 @@
 // What the sweep asks Temporal: whether a turn is open, closed or gone, by Describe; and which turns run, by a listing that
 // is only used to keep more. If Temporal does not answer, the error is passed on and nothing is deleted.
 import { Context } from '@temporalio/activity';
-import { NamespaceNotFoundError, WorkflowNotFoundError, type Client } from '@temporalio/client';
-import proto from '@temporalio/proto';
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
+
+/** Of the SDK, as a Worker's Activities have it. */
+export type TemporalClient = Context['client'];
 
 /** How Temporal sees a turn's Workflow. */
 export type TurnStanding =
@@ -36,7 +37,7 @@ export function workerTemporalView(): TemporalView {
 }
 
 /** The view through any Client. */
-export function temporalView(client: Client): TemporalView {
+export function temporalView(client: TemporalClient): TemporalView {
   return {
     describe: async (workflowId) => asking(async () => standingOf(client, workflowId)),
     async *running() {
@@ -51,10 +52,10 @@ export function temporalView(client: Client): TemporalView {
   };
 }
 
-async function standingOf(client: Client, workflowId: string): Promise<TurnStanding> {
+async function standingOf(client: TemporalClient, workflowId: string): Promise<TurnStanding> {
   try {
     const { status, startTime, closeTime, raw } = await client.workflow.getHandle(workflowId).describe();
-    if (status.code === proto.temporal.api.enums.v1.WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING) {
+    if (status.name === 'RUNNING') {
       const isIdle = (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
       return { status: 'open', isIdle, startedMs: startTime.getTime() };
     }
@@ -62,7 +63,7 @@ async function standingOf(client: Client, workflowId: string): Promise<TurnStand
     // retention counts in days, and a turn's length is less.
     return { status: 'closed', closedMs: (closeTime ?? startTime).getTime(), ended: status.name.toLowerCase() };
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return { status: 'gone' };
+    if (nameOf(error) === 'WorkflowNotFoundError') return { status: 'gone' };
     throw error;
   }
 }
@@ -73,7 +74,7 @@ async function asking<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof LongshoreError) throw error;
-    const isMissing = error instanceof NamespaceNotFoundError;
+    const isMissing = nameOf(error) === 'NamespaceNotFoundError';
     throw new LongshoreError(
       'TemporalUnavailable',
       `Temporal could not be asked about turns: ${messageOf(error)}${causeOf(error)}`,
@@ -87,4 +88,8 @@ async function asking<T>(work: () => Promise<T>): Promise<T> {
 
 function causeOf(error: unknown): string {
   return error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : '';
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : '';
 }
