@@ -90,9 +90,8 @@ function contextNotes(context: WrittenConfig['context_management']): readonly Sp
 function laterNotes(config: WrittenConfig): readonly SpecNote[] {
   const { on_deadline: atDeadline, deadline } = config.approvals ?? {};
   const endless = 'No `deadline` is set, so that this never acts: calls wait without an end.';
-  return [
-    ...(atDeadline !== undefined && deadline === undefined ? [note('config.approvals.on_deadline', endless)] : []),
-  ];
+  if (atDeadline === undefined || deadline !== undefined) return [];
+  return [note('config.approvals.on_deadline', endless)];
 }
 
 function names(servers: readonly WrittenServer[]): string {

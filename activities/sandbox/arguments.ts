@@ -57,11 +57,7 @@ export const inferSchemaArguments = z.strictObject({
 /** Arguments of `query_json`. */
 export const queryJsonArguments = z.strictObject({
   path: filePath,
-  query: z
-    .string()
-    .min(1)
-    .max(16_384)
-    .describe('JSONata, as in $count(agents), $sum(items.price), items[price > 10].name'),
+  query: z.string().min(1).max(16_384).describe('In JSONata.'),
   language: z.literal('jsonata').default('jsonata'),
 });
 
@@ -78,7 +74,7 @@ export const listFilesArguments = z.strictObject({
 
 /** Arguments of `write_file`. */
 export const writeFileArguments = z.strictObject({
-  path: path.describe('Where to write: below /sandbox/, but not below /sandbox/tool-results/.'),
+  path: path.describe('Where to write.'),
   content: z.string().describe('The whole content, at most 1 MiB as UTF-8.'),
 });
 

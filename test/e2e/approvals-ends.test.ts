@@ -1,9 +1,11 @@
 // Waits that end without a decision, or with one that changes things: deadlines, reminders, cancellation, budgets, lost
 // Workers, changed arguments, grants, questions, outcomes that nobody knows.
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineLocalTool } from '../../activities/mcp/local.ts';
-import type { CallToolInput, CommitStepInput } from '../../shared/activities.ts';
+import type { CallModelResult, CallToolInput, CommitStepInput } from '../../shared/activities.ts';
 import type { WaitingCall } from '../../shared/approvals.ts';
 import type { ApprovalEvent } from '../../shared/approval-events.ts';
 import { at, decide, eventually, refusalOf, waitingCall, waitingCalls } from '../support/approvals.ts';
@@ -58,6 +60,22 @@ const asking = (
   world.start(spec, { text: 'Go on.', script: inOrder({ toolCalls }, { text: 'done' }), ...turn });
 const eventsOf = (turn: StartedTurn): readonly string[] =>
   told.filter((event) => event.workflowId === turn.workflowId).map((event) => event.type);
+
+/** What the Activities of a type answered, in order. */
+function resultsOf<Result>(history: History, type: string): readonly Result[] {
+  const events = history.events ?? [];
+  const ofType = new Set(
+    events
+      .filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === type)
+      .map((event) => String(event.eventId)),
+  );
+  return events.flatMap((event) => {
+    const completed = event.activityTaskCompletedEventAttributes;
+    const [payload] = completed?.result?.payloads ?? [];
+    if (!completed || !payload || !ofType.has(String(completed.scheduledEventId))) return [];
+    return [defaultPayloadConverter.fromPayload<Result>(payload)];
+  });
+}
 
 async function firstPause(turn: StartedTurn): Promise<WaitingCall | undefined> {
   const history = await world.client.workflow.getHandle(turn.workflowId).fetchHistory();
@@ -303,6 +321,10 @@ describe.concurrent('a question', () => {
   });
 
   it('[ASK-19] is offered in few words, and not at all where the spec says so', async () => {
+    const { history } = await world.run({}, { script: inOrder({ text: 'done' }) });
+    const [answer] = resultsOf<CallModelResult>(history, 'longshoreCallModel');
+    // All that Longshore adds to a request of a default agent, and the two words of the message.
+    expect(answer?.sentTokens).toBeLessThan(1_200);
     const names = async (config: Record<string, unknown>): Promise<readonly string[]> => {
       const { requests } = await world.run({ config }, { script: inOrder({ text: 'done' }) });
       return (requests[0]?.tools ?? []).map((tool) => tool.function.name);
