@@ -51,8 +51,8 @@ export interface LongshorePluginOptions {
 /**
  * Longshore on a user's own Worker, Client and bundle.
  *
- * It adds four Activities, all named `longshore…`, and refuses a Worker that already has one of these names
- * (`PluginCollision`). It adds an interceptor that watches these four alone, for logs and OpenTelemetry. Codecs, the
+ * It adds its Activities, all named `longshore…`, and refuses a Worker that already has one of these names
+ * (`PluginCollision`). It adds an interceptor that watches these alone, for logs and OpenTelemetry. Codecs, the
  * user's own interceptors, Activities and every other option stay as they are. TypeScript plugins
  * cannot ship Workflows: re-export `longshoreAgentTurn` from your own workflows module.
  */

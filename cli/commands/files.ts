@@ -4,10 +4,13 @@ import type { Command } from 'commander';
 
 import type { FoundFile } from '../../worker/files.ts';
 import { LongshoreError } from '../../shared/errors.ts';
+import { holdersOf, holderWords, stateWords, type FileHolder } from '../../shared/file-standing.ts';
 import type { FileStore } from '../../shared/file-store.ts';
+import type { Hold } from '../../shared/holds.ts';
 import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
 import { errorLines } from '../failure.ts';
+import { fileDocument, findPath } from '../find-path.ts';
 import { someId, someValue } from '../option-values.ts';
 import { registerKeeping } from './files-keep.ts';
 import { table } from '../output.ts';
@@ -44,7 +47,7 @@ function addList(files: Command, context: CommandContext): void {
 /** One damaged manifest does not hide the others: it is told, and makes the exit code 1. */
 async function printList(id: string | undefined, context: CommandContext): Promise<number> {
   const { output } = context;
-  const { listManifests } = await import('../../worker/files.ts');
+  const { listHolds, listManifests } = await import('../../worker/files.ts');
   const unreadable: LongshoreError[] = [];
   const which = id === undefined ? {} : { workflowId: id };
   const store = await storeOf(context);
@@ -54,21 +57,27 @@ async function printList(id: string | undefined, context: CommandContext): Promi
   if (id !== undefined && manifests.length === 0) throw unreadable[0] ?? turnUnknown(id);
   const found = manifests.flatMap((manifest) => manifest.files.map((file) => ({ manifest, file })));
   for (const error of unreadable) for (const line of errorLines(error)) output.note(line);
-  if (output.isJson) output.json(found.map(document));
-  else for (const line of listLines(found)) output.line(line);
+  const holds = await listHolds(store);
+  if (output.isJson) output.json(found.map((one) => fileDocument(one, holds)));
+  else for (const line of listLines(found, holds)) output.line(line);
   return unreadable[0]?.exitCode ?? 0;
 }
 
-function listLines(found: readonly FoundFile[]): readonly string[] {
+function listLines(found: readonly FoundFile[], holds: readonly Hold[]): readonly string[] {
   if (found.length === 0) return ['There are no sandbox files.'];
   const rows = found.map(({ manifest, file }) => [
     file.path,
     String(file.bytes),
     file.mediaType,
-    file.state,
+    stateWords(file),
     manifest.turn.workflowId,
+    holdersOf(manifest, file, holds).map(shortWords).join('; '),
   ]);
-  return table([['path', 'bytes', 'type', 'state', 'turn'], ...rows]);
+  return table([['path', 'bytes', 'type', 'state', 'turn', 'kept by'], ...rows]);
+}
+
+function shortWords(holder: FileHolder): string {
+  return holder.type === 'turn' ? `turn (${holder.turn})` : `hold of ${holder.by} on ${holder.target}`;
 }
 
 function turnUnknown(id: string): LongshoreError {
@@ -82,19 +91,26 @@ function turnUnknown(id: string): LongshoreError {
 function addShow(files: Command, context: CommandContext): void {
   const show = files
     .command('show')
-    .description('what is known of a file: size, hash, type, state, the call that made it')
+    .description('what is known of a file: size, hash, type, state, the call that made it, who holds it and why')
     .argument('<path>', 'its sandbox path', someValue)
     .option('--turn <id>', 'whose, for paths that results do not have', someId)
     .option('--json', 'print one JSON document')
     .action(
       context.action(async (path: string, options: PathOptions) => {
         const store = await storeOf(context);
-        const found = await findOne(store, path, options.turn);
-        const stored = (await store.statBlob(found.file.sha256)) !== null;
+        const { listHolds } = await import('../../worker/files.ts');
+        const found = await findPath(store, path, options.turn);
+        const holds = await listHolds(store);
+        const stored = (await store.statBlob(found.answer.sha256)) !== null;
+        const heldBy = found.all.flatMap(({ manifest, file }) => holdersOf(manifest, file, holds));
+        const shown = { ...fileDocument(found.first, holds), answeredBy: found.answer.path, stored };
         const { output } = context;
-        if (output.isJson) return output.json({ ...document(found), stored });
-        const rows = Object.entries({ ...document(found), stored }).map(([key, value]) => [key, String(value)]);
-        for (const line of table(rows)) output.line(line);
+        if (output.isJson) return output.json({ ...shown, heldBy });
+        const rows = Object.entries(shown)
+          .filter(([key]) => key !== 'heldBy')
+          .map(([key, value]) => [key, String(value ?? '')]);
+        const kept = heldBy.length === 0 ? ['nobody: its retention counts'] : heldBy.map(holderWords);
+        for (const line of table([...rows, ...kept.map((words) => ['heldBy', words])])) output.line(line);
         return undefined;
       }),
     );
@@ -104,7 +120,9 @@ function addShow(files: Command, context: CommandContext): void {
 function addGet(files: Command, context: CommandContext): void {
   const get = files
     .command('get')
-    .description('a file, whole and byte for byte, to standard output or to a file')
+    .description(
+      'a file, whole and byte for byte, to standard output or to a file; of a superseded one the newer content',
+    )
     .argument('<path>', 'its sandbox path', someValue)
     .option('-o, --output <file>', 'where to write it; an existing file is replaced when all is there', someValue)
     .option('--turn <id>', 'whose, for paths that results do not have', someId)
@@ -123,45 +141,20 @@ async function fetchFile(path: string, options: PathOptions, context: CommandCon
     );
   }
   const store = await storeOf(context);
-  const found = await findOne(store, path, options.turn);
+  const { listHolds } = await import('../../worker/files.ts');
+  const { first, answer } = await findPath(store, path, options.turn);
+  if (answer.path !== first.file.path) {
+    output.note(`${first.file.path} was superseded: this is the newer content, ${answer.path}`);
+  }
   if (options.output === undefined) {
-    for await (const chunk of store.streamBlob(found.file.sha256)) await output.write(chunk);
+    for await (const chunk of store.streamBlob(answer.sha256)) await output.write(chunk);
     return;
   }
   const target = resolve(cwd, options.output);
-  await writeTarget(target, store.streamBlob(found.file.sha256));
-  if (output.isJson) output.json({ ...document(found), output: target });
-  else output.note(`${found.file.bytes} bytes written to ${target}`);
-}
-
-async function findOne(store: FileStore, path: string, turn: string | undefined): Promise<FoundFile> {
-  const { findFile } = await import('../../worker/files.ts');
-  const found = await findFile(store, path, turn === undefined ? {} : { workflowId: turn });
-  const [first] = found;
-  if (!first) {
-    const whose = turn === undefined ? 'any turn' : `turn \`${turn}\``;
-    throw new LongshoreError(
-      'FileNotFound',
-      `There is no sandbox file \`${path}\` in ${whose}`,
-      'See what there is with `longshore files list`.',
-    );
-  }
-  const contents = new Set(found.map(({ file }) => file.sha256));
-  if (contents.size > 1) {
-    const turns = found.map(({ manifest }) => manifest.turn.workflowId).join(', ');
-    throw new LongshoreError(
-      'UsageInvalid',
-      `\`${path}\` has other contents in each of these turns: ${turns}`,
-      'Say whose with --turn ID.',
-    );
-  }
-  return first;
-}
-
-function document({ manifest, file }: FoundFile): Record<string, unknown> {
-  const { path, bytes, sha256, mediaType, state, callKey, server, tool } = file;
-  const { workflowId, session } = manifest.turn;
-  return { path, bytes, sha256, mediaType, state, workflowId, session, callKey, server, tool };
+  await writeTarget(target, store.streamBlob(answer.sha256));
+  const shown = { ...fileDocument(first, await listHolds(store)), answeredBy: answer.path, output: target };
+  if (output.isJson) output.json(shown);
+  else output.note(`${answer.bytes} bytes written to ${target}`);
 }
 
 async function storeOf(context: CommandContext): Promise<FileStore> {

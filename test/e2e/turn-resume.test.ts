@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLocalStore } from '../../activities/store/local.ts';
 import { findFile, loadManifest, updateManifest } from '../../activities/store/manifest.ts';
 import type { CallModelInput, CallModelResult } from '../../shared/activities.ts';
+import type { FileStore } from '../../shared/file-store.ts';
 import type { Manifest, ManifestFile } from '../../shared/manifest.ts';
 import { at, decide, eventually, waitingCall } from '../support/approvals.ts';
 import { deskOf, openDesk, reader, writer } from '../support/local-tools.ts';
@@ -223,4 +224,30 @@ it('[FILE-6] file-2: the path of a file that was superseded is found by the turn
   const kept = (await loadManifest(world.store, { ...ownerOf(third), session: first.workflowId }))?.files;
   expect(kept?.map((file) => file.state)).toEqual(['superseded', 'pinned']);
   expect(effects).toBeGreaterThan(0);
+});
+
+it('[FILE-20] a step without waits writes the manifest where it pins something, and nowhere else', async () => {
+  const written: string[] = [];
+  const folder = await mkdtemp(join(tmpdir(), 'longshore-writes-'));
+  const local = createLocalStore({ folder, namespace: 'default' });
+  const store: FileStore = {
+    ...local,
+    putObject: (key, ...rest) => {
+      written.push(key.split('/')[0] ?? '');
+      return local.putObject(key, ...rest);
+    },
+  };
+  const own = await createWorld({ plugin: { store, localServers: [desk] } });
+  try {
+    const short = { toolCalls: [{ name: 'sandbox__list_files', arguments: {} }] };
+    const long = { toolCalls: [call('figures', { name: 'pinned' })] };
+    const { history } = await own.run(openDesk, { script: inOrder(short, short, long, short, { text: 'done' }) });
+    // The turn's beginning, the one file, the turn's end.
+    expect(written).toEqual(['manifests', 'manifests', 'manifests']);
+    expect(activitiesOf(history, 'longshoreVerifyFiles')).toEqual([]);
+    expect(activitiesOf(history, 'longshoreCommitStep')).toHaveLength(1);
+  } finally {
+    await own.close();
+    await rm(folder, { recursive: true, force: true });
+  }
 });
