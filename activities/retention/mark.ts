@@ -10,7 +10,7 @@ import {
 } from '../../shared/sweep.ts';
 import { listInPages } from './begin.ts';
 import { contextOf, verdictOn, type LetGoContext } from './let-go.ts';
-import type { SweepDependencies } from './paging.ts';
+import { eachOf, type SweepDependencies } from './paging.ts';
 import { addManifest, noReferences, type References } from './references.ts';
 import { keysOfPage, putMarks, runningTurns, surveyOfPage, type SurveyedTurn } from './scratch.ts';
 import { loadOrProblem } from './survey.ts';
@@ -48,10 +48,10 @@ export function createSweepMark(dependencies: SweepDependencies): (input: SweepP
         survey: frame.dryRun ? await surveyOfPage(store, frame, page) : new Map(),
       };
       const references = noReferences();
-      for (const key of await keysOfPage(store, frame, list, page)) {
+      await eachOf(await keysOfPage(store, frame, list, page), async (key) => {
         attempt.signal.throwIfAborted();
         await markTurn(references, key, context);
-      }
+      });
       await putMarks(store, frame, page, references.hashes);
       const { problems, blocking } = references;
       return { tally: addTally(EMPTY_TALLY, { problems, blocking }) };
