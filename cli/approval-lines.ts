@@ -83,7 +83,15 @@ function stateText(details: ApprovalDetails, nowMs: number): string {
   return details.outcome === null ? 'waits no longer' : `ended: ${details.outcome}`;
 }
 
-function decisionText({ decision, approver, decidedAt, reason, changedArguments, choice }: DecisionView): string {
+/** A decision, in one line. */
+export function decisionText({
+  decision,
+  approver,
+  decidedAt,
+  reason,
+  changedArguments,
+  choice,
+}: DecisionView): string {
   const what = changedArguments ? `${decision} with ${shortArguments(changedArguments)}` : (choice ?? decision);
   return visible(`${what} by ${approver} at ${decidedAt}${reason === null ? '' : `: ${reason}`}`);
 }

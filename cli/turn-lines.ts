@@ -1,6 +1,8 @@
 // A turn for people: what `turns show` prints.
 import type { StepView, ToolCallView, TurnView } from '../client/turn-view.ts';
 import { number, shorten } from './figures.ts';
+import { decisionText } from './approval-lines.ts';
+import { ownCommand } from './own-command.ts';
 import { summaryLines, unsaved, type ProgressSink } from './progress.ts';
 
 /** As much of such arguments stands in their line. */
@@ -25,12 +27,13 @@ function stepLines(step: StepView, paint: ProgressSink['paint']): readonly strin
 }
 
 function callLines(call: ToolCallView, paint: ProgressSink['paint']): readonly string[] {
-  const outcome = paint(call.outcome === 'ok' ? 'green' : 'red', call.outcome);
+  const outcome = paint(outcomeStyle(call), call.outcome);
   const about = call.tokensAreExact ? '' : 'about ';
   const where = call.placement === null ? 'not placed yet' : `${call.placement} by rule ${call.rule}`;
   return [
     `  ${paint('cyan', call.callKey)} ${call.server === '' ? call.tool : `${call.server}.${call.tool}`} ${outcome}: ${number(call.bytes)} bytes, ${about}${number(call.tokens)} tokens, ${where}${unsaved(call.note, paint)}`,
     ...(call.argumentsText === undefined ? [] : [`    ${argumentsLine(call.argumentsText, paint)}`]),
+    ...waitingLines(call, paint),
     ...(call.path === null ? [] : [`    ${call.path}`]),
     ...call.files.map((file) => `    ${file.path} ${paint('dim', `(${number(file.bytes)} bytes, ${file.mediaType})`)}`),
   ];
@@ -38,4 +41,23 @@ function callLines(call: ToolCallView, paint: ProgressSink['paint']): readonly s
 
 function argumentsLine(text: string, paint: ProgressSink['paint']): string {
   return `${paint('red', 'arguments that are no JSON object:')} ${shorten(text.replaceAll(/\s+/g, ' '), ARGUMENT_CHARACTERS)}`;
+}
+
+/** What the call waits for, who decided on it, and which results a newer one took the place of. */
+function waitingLines(call: ToolCallView, paint: ProgressSink['paint']): readonly string[] {
+  const { waiting, decisions = [], earlier = [] } = call;
+  return [
+    ...(waiting
+      ? [`    ${paint('yellow', `waits for a decision: ${ownCommand()} approvals show ${waiting.id}`)}`]
+      : []),
+    ...decisions.map((decision) => `    ${decisionText(decision)}`),
+    ...earlier.map(
+      ({ generation, outcome, bytes }) => `    before, generation ${generation}: ${outcome}, ${bytes} bytes`,
+    ),
+  ];
+}
+
+function outcomeStyle({ outcome }: ToolCallView): 'green' | 'yellow' | 'red' {
+  if (outcome === 'ok') return 'green';
+  return outcome === 'waiting' || outcome === 'running' ? 'yellow' : 'red';
 }

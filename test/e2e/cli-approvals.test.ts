@@ -97,6 +97,8 @@ describe('a run without a terminal', () => {
     });
     expect(id).toContain(listed?.workflowId);
     expect(await world.json('turns', 'show', listed?.workflowId ?? '')).toMatchObject({ status: 'waiting' });
+    const turnShown = await world.longshore(['turns', 'show', listed?.workflowId ?? '']);
+    expect(turnShown.stdout).toContain(`approvals show ${id}`);
     const shown = await world.longshore(['approvals', 'show', id]);
     expectDone(shown);
     for (const text of ['I write it now.', 'as asked', target('one.txt'), 'approvals approve', 'without a deadline']) {
