@@ -8,7 +8,7 @@ import type { HoldOptions, TargetOptions } from '../keep-files.ts';
 
 const PATH = '/sandbox/tool-results/t1.0.0-read_file-0123456789abcdef.json';
 
-/** Adds the commands below `files`. */
+/** Adds the commands below `files`. What they do is loaded when needed: the Temporal SDK takes half a second that `--help` must not pay. */
 export function registerKeeping(files: Command, context: CommandContext): void {
   addHold(files, context);
   addUnhold(files, context);
@@ -21,7 +21,7 @@ function addHold(files: Command, context: CommandContext): void {
     .option('--as <name>', 'who holds, as you say (not verified); by default user@host', someValue)
     .action(
       context.action(async (path: string | undefined, options: HoldOptions) => {
-        const { holdFiles } = await loaded();
+        const { holdFiles } = await import('../keep-files.ts');
         return holdFiles(path, options, context);
       }),
     );
@@ -31,7 +31,7 @@ function addHold(files: Command, context: CommandContext): void {
 function addUnhold(files: Command, context: CommandContext): void {
   const unhold = target(files, 'unhold', 'take a hold away: the rules of retention count again').action(
     context.action(async (path: string | undefined, options: TargetOptions) => {
-      const { unholdFiles } = await loaded();
+      const { unholdFiles } = await import('../keep-files.ts');
       return unholdFiles(path, options, context);
     }),
   );
@@ -47,7 +47,7 @@ function addPurge(files: Command, context: CommandContext): void {
     .option('--json', 'print one JSON document: the receipt')
     .action(
       context.action(async (options: { readonly session: string; readonly yes?: true }) => {
-        const { purgeSession } = await loaded();
+        const { purgeSession } = await import('../keep-files.ts');
         return purgeSession(options, context);
       }),
     );
@@ -62,9 +62,4 @@ function target(files: Command, name: string, description: string): Command {
     .option('--turn <id>', 'all of a turn', someId)
     .option('--session <id>', 'all of a session', someId)
     .option('--json', 'print one JSON document');
-}
-
-/** Loaded when needed: the Temporal SDK takes half a second that `--help` must not pay. */
-function loaded(): Promise<typeof import('../keep-files.ts')> {
-  return import('../keep-files.ts');
 }

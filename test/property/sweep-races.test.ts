@@ -114,14 +114,12 @@ async function runAll(
   actors: Record<string, () => Promise<unknown>>,
 ): Promise<void> {
   const running = Object.entries(actors).map(async ([name, act]) => [name, await act()]);
-  let isDone = false;
-  const all = Promise.all(running).then(() => (isDone = true));
+  const all = Promise.all(running).then(() => 'done' as const);
   for (const actor of order) await stage.step(actor);
-  while (!isDone) {
+  const turn = (): Promise<'on'> => new Promise((resolve) => setImmediate(resolve, 'on'));
+  while ((await Promise.race([all, turn()])) !== 'done') {
     for (const actor of Object.keys(actors)) await stage.step(actor);
-    await new Promise(setImmediate);
   }
-  await all;
 }
 
 describe('a writer beside sweeps', () => {

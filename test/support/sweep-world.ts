@@ -56,7 +56,7 @@ export interface SweepWorld {
   sweep(run?: SweepRun): Promise<RetentionSweepResult>;
   /** All blobs and objects, for comparison. */
   contents(): Promise<readonly string[]>;
-  has(ref: BlobRef | undefined): Promise<boolean>;
+  readonly has: (ref: BlobRef | undefined) => Promise<boolean>;
   close(): Promise<void>;
 }
 
