@@ -61,19 +61,19 @@ const asking = (
 const eventsOf = (turn: StartedTurn): readonly string[] =>
   told.filter((event) => event.workflowId === turn.workflowId).map((event) => event.type);
 
-/** What the Activities of a type answered, in order. */
-function resultsOf<Result>(history: History, type: string): readonly Result[] {
+/** What the model calls answered, in order. */
+function modelAnswers(history: History): readonly CallModelResult[] {
   const events = history.events ?? [];
   const ofType = new Set(
     events
-      .filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === type)
+      .filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'longshoreCallModel')
       .map((event) => String(event.eventId)),
   );
   return events.flatMap((event) => {
     const completed = event.activityTaskCompletedEventAttributes;
     const [payload] = completed?.result?.payloads ?? [];
     if (!completed || !payload || !ofType.has(String(completed.scheduledEventId))) return [];
-    return [defaultPayloadConverter.fromPayload<Result>(payload)];
+    return [defaultPayloadConverter.fromPayload<CallModelResult>(payload)];
   });
 }
 
@@ -322,7 +322,7 @@ describe.concurrent('a question', () => {
 
   it('[ASK-19] is offered in few words, and not at all where the spec says so', async () => {
     const { history } = await world.run({}, { script: inOrder({ text: 'done' }) });
-    const [answer] = resultsOf<CallModelResult>(history, 'longshoreCallModel');
+    const [answer] = modelAnswers(history);
     // All that Longshore adds to a request of a default agent, and the two words of the message.
     expect(answer?.sentTokens).toBeLessThan(1_200);
     const names = async (config: Record<string, unknown>): Promise<readonly string[]> => {
