@@ -1,7 +1,7 @@
 // The files that a commit or a pause brings: those of its results, and those that a result made anew needs so that the path
 // of the older one has something to answer with.
 import { readBlocks } from './compact-facts.ts';
-import type { CommitInput } from './commit.ts';
+import type { CommitInput } from './commit-input.ts';
 import { answeringFile, blockOf, type NewFile } from './store/manifest-changes.ts';
 import { loadManifest } from './store/manifest.ts';
 import type { CommittedResult, StagedFiles, TurnIdentity } from '../shared/activities.ts';

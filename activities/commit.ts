@@ -2,6 +2,7 @@
 // carries all that a commit changes: what it pins and supersedes, the head, and what else the turn refers to.
 import { readBlocks } from './compact-facts.ts';
 import { filesOf, type CommittedFiles } from './commit-files.ts';
+import type { CommitInput } from './commit-input.ts';
 import type { Attempt } from './attempt.ts';
 import {
   endTurn,
@@ -16,7 +17,6 @@ import {
 import { relyOnInherited } from './store/inherited.ts';
 import { loadManifest, updateManifest } from './store/manifest.ts';
 import type {
-  CallModelInput,
   CommittedResult,
   CommitStepInput,
   RetriedResult,
@@ -25,16 +25,6 @@ import type {
 } from '../shared/activities.ts';
 import type { BlobRef, FileStore } from '../shared/file-store.ts';
 import type { Manifest } from '../shared/manifest.ts';
-
-/** What an Activity is to commit before its own work. */
-export type CommitInput = Pick<
-  CallModelInput,
-  'turn' | 'head' | 'continueFrom' | 'frame' | 'messages' | 'commit' | 'retried' | 'resume' | 'saveHead'
-> &
-  Pick<CommitStepInput, 'pause'> & {
-    /** The step that is next: what later steps left behind belongs to a run that was cut off. Absent where nobody knows. */
-    readonly step?: number;
-  };
 
 /** Which runs this Worker has seen write: a run that is new to a manifest is a reset, or a Workflow's retry. */
 export interface SeenRuns {

@@ -3,7 +3,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Attempt } from './attempt.ts';
 import { checkFiles } from './check-files.ts';
-import { commitPins, type CommitInput, type SeenRuns } from './commit.ts';
+import { commitPins, type SeenRuns } from './commit.ts';
+import type { CommitInput } from './commit-input.ts';
 import { comparePins, withBlockPins } from './compare-pins.ts';
 import { loadManifest } from './store/manifest.ts';
 import type { LostFile, TurnIdentity, VerifyFilesInput, VerifyFilesResult } from '../shared/activities.ts';

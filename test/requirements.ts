@@ -201,8 +201,16 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('ASK-20', 'A Worker that goes while calls wait loses nothing', 'section 6'),
   of('ASK-21', 'Turns in line take decisions of their own', 'D18'),
   of('ASK-22', 'What waits is found by Search Attributes', 'section 4'),
-  of('FILE-1', 'Under one call key another call is sent, with keys of its own; the same one is answered from the record', 'D11'),
-  of('FILE-2', 'A newer file of the same call supersedes the older path, block by block; an error supersedes nothing', 'D8'),
+  of(
+    'FILE-1',
+    'Under one call key another call is sent, with keys of its own; the same one is answered from the record',
+    'D11',
+  ),
+  of(
+    'FILE-2',
+    'A newer file of the same call supersedes the older path, block by block; an error supersedes nothing',
+    'D8',
+  ),
   of('FILE-3', 'A commit that is made twice changes nothing but times that may', 'section 2, 5'),
   of('FILE-4', 'While a turn waits its manifest holds what settled, what waits and the head', 'D8'),
   of('FILE-5', 'A run that is new to a turn lets go what was cut off, and pins again what a sweep let go', 'D8'),

@@ -35,7 +35,7 @@ const ownerOf = ({ workflowId }: Pick<StartedTurn, 'workflowId'>) => ({ workflow
 /** A turn with a file of step 0 and one of a settled sibling, that waits for a person in step 1. */
 async function waiting(
   name: string,
-): Promise<StartedTurn & { readonly manifest: Manifest; approve(): Promise<unknown> }> {
+): Promise<StartedTurn & { readonly manifest: Manifest; readonly approve: () => Promise<unknown> }> {
   const turn = await world.start(gatedDesk, {
     text: 'Go.',
     script: inOrder(
