@@ -14,7 +14,7 @@ import { canonicalJson, isObject, type JsonValue } from '../shared/json.ts';
 import { DEFAULT_TOOL_TIMEOUT_MS } from '../shared/mcp-config.ts';
 import { effectOf, isEnabled, tagsOf, unknownSelectorNames } from '../shared/policy.ts';
 import { redactValue } from '../shared/redact-value.ts';
-import { LONGSHORE_SERVER, SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
+import { PEOPLE_SERVER, SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
 import type { ToolDefinition, ToolListing } from '../shared/tool-server.ts';
 
 /** How long one server may take to start and list. */
@@ -62,7 +62,7 @@ function catalogOf(offers: readonly Offer[]): Catalog {
 
 /** A name that cannot be exposed as it is stands in the description: a model is told it by people, and by other tools. */
 function withName(tool: Selected, exposedName: string): CatalogTool {
-  if (tool.server === LONGSHORE_SERVER) return { ...tool, exposedName: tool.tool };
+  if (tool.server === PEOPLE_SERVER) return { ...tool, exposedName: tool.tool };
   if (exposedName.endsWith(`__${tool.tool}`)) return { ...tool, exposedName };
   const name = cut(tool.tool.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' '), NAME_CHARACTERS);
   return { ...tool, exposedName, description: `Tool "${name}" of server "${tool.server}". ${tool.description}`.trim() };
@@ -93,7 +93,7 @@ async function sandboxOffer(): Promise<Offer> {
 }
 
 function questionOffer(): Offer {
-  return { tools: [select(LONGSHORE_SERVER, ASK_USER_QUESTION_TOOL, false)] };
+  return { tools: [select(PEOPLE_SERVER, ASK_USER_QUESTION_TOOL, false)] };
 }
 
 /** A server that cannot be asked is told to the model; a configuration that cannot work ends the turn. */

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { z } from 'zod';
 import { startTurn } from '../client/turns.ts';
 import { RESOLVE_APPROVAL_UPDATE, type WaitingCall } from '../shared/approvals.ts';
@@ -70,8 +70,8 @@ async function compare(): Promise<void> {
       const more = ['--count', String(count), '--resume', String(resumed), ...(cached ? ['--cached'] : [])];
       const args = ['--expose-gc', fileURLToPath(import.meta.url), '--system', system, ...more];
       const { stdout } = await promisify(execFile)(process.execPath, args);
-      // Written by `measure` in the process just ended.
-      samples.push(JSON.parse(stdout) as Sample);
+      // Written by `measure` in the process just ended; the SDK may have warned before it.
+      samples.push(JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Sample);
     }
   }
   if (values.json) {
@@ -92,7 +92,8 @@ async function compare(): Promise<void> {
 
 async function measure(system: string, cached: boolean): Promise<Sample> {
   const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-  Runtime.install({ logger: quiet, shutdownSignals: [] });
+  const telemetryOptions = { logging: { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) } };
+  Runtime.install({ logger: quiet, shutdownSignals: [], telemetryOptions });
   const folder = await mkdtemp(join(tmpdir(), 'longshore-bench-'));
   const home = await openHome({ LONGSHORE_HOME: folder }, folder);
   const lease = await attachDevServer(home, { kind: 'dev', log: () => {} });

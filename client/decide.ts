@@ -2,11 +2,7 @@
 // refusals become errors of the catalogue, and a Worker that is away a message instead of an endless wait.
 import { randomUUID } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
-import {
-  WorkflowUpdateFailedError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
-  type Client,
-} from '@temporalio/client';
+import { WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError, type Client } from '@temporalio/client';
 import {
   RESOLVE_APPROVAL_UPDATE,
   type ApprovalDecision,

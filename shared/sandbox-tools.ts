@@ -4,10 +4,10 @@
 export const SANDBOX_SERVER = 'sandbox';
 
 /** The built-in server of what the Workflow itself does; it has no Activity. */
-export const LONGSHORE_SERVER = 'longshore';
+export const PEOPLE_SERVER = 'longshore';
 
 /** Names that no other server may have. */
-export const BUILT_IN_SERVERS: readonly string[] = [SANDBOX_SERVER, LONGSHORE_SERVER];
+export const BUILT_IN_SERVERS: readonly string[] = [SANDBOX_SERVER, PEOPLE_SERVER];
 
 /** The tool of `longshore` that asks a person; its name towards the model is the same. Source: parity page. */
 export const ASK_USER_QUESTION = 'ask_user_question';

@@ -8,7 +8,7 @@ import { parseCallKey } from '../shared/call-key.ts';
 import { digestOf } from '../shared/digest.ts';
 import type { ErrorType } from '../shared/errors.ts';
 import type { SettledCall } from '../shared/results.ts';
-import { LONGSHORE_SERVER } from '../shared/sandbox-tools.ts';
+import { PEOPLE_SERVER } from '../shared/sandbox-tools.ts';
 import type { ApprovalDesk } from './approvals/desk.ts';
 import { settleGated } from './approvals/gated-call.ts';
 import { gateOf } from './policy-check.ts';
@@ -155,7 +155,7 @@ export class Retries {
       return { word: result ? 'retrying' : 'running', words };
     }
     if (fault) return { word: 'faulty', words: `was never made (${fault.type}), and cannot be` };
-    if (server === LONGSHORE_SERVER) return { word: 'question', words: 'is a question of the agent, not a call' };
+    if (server === PEOPLE_SERVER) return { word: 'question', words: 'is a question of the agent, not a call' };
     if (!result) return { word: 'settled', words: 'has a result that is not committed yet' };
     return null;
   }

@@ -5,7 +5,7 @@ import type { CommittedResult, ProposedCall, StepCommit, TurnIdentity } from '..
 import { decidePlacement, type PlacementDecision } from '../shared/placement.ts';
 import { commitResult, placementFactsOf, type SettledCall } from '../shared/results.ts';
 import { retentionOfTool } from '../shared/retention.ts';
-import { LONGSHORE_SERVER } from '../shared/sandbox-tools.ts';
+import { PEOPLE_SERVER } from '../shared/sandbox-tools.ts';
 import { callTool } from './activities.ts';
 import type { ApprovalDesk } from './approvals/desk.ts';
 import { settleGated, settleQuestion, type Asking } from './approvals/gated-call.ts';
@@ -58,7 +58,7 @@ function settle(call: ProposedCall, step: RunningStep): Promise<SettledCall> | S
   const selector = gateOf(call, spec);
   if (selector !== null && !settings) return { call, result: { spoken: deniedUnasked(call, selector) } };
   if (isCancelled()) return { call, result: { spoken: cancelledBeforeStart() } };
-  const isQuestion = call.server === LONGSHORE_SERVER;
+  const isQuestion = call.server === PEOPLE_SERVER;
   if (selector === null && !isQuestion) return runCall(call, step);
   const asking: Asking = {
     desk,

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { sha256Hex } from '../../shared/digest.ts';
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
 import { objectKey, type FileStore } from '../../shared/file-store.ts';
-import { isHeldBy, type Hold, type HoldSubject, type HoldTarget } from '../../shared/holds.ts';
+import type { Hold, HoldTarget } from '../../shared/holds.ts';
 
 const FOLDER = 'holds';
 
@@ -45,16 +45,6 @@ export async function listHolds(store: FileStore): Promise<readonly Hold[]> {
     if (stored !== null) holds.push(parseHold(store, key, stored.body)); // else taken away since it was listed
   }
   return holds;
-}
-
-/** The holds that keep a file, or a turn; none when nothing does. */
-export async function holdsOn(store: FileStore, subject: HoldSubject): Promise<readonly Hold[]> {
-  return holdsAmong(await listHolds(store), subject);
-}
-
-/** The same, of holds that were read already: for lists of many files. */
-export function holdsAmong(holds: readonly Hold[], subject: HoldSubject): readonly Hold[] {
-  return holds.filter((hold) => isHeldBy(hold, subject));
 }
 
 function holdKey(target: HoldTarget): string {

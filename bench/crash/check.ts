@@ -9,7 +9,7 @@ import type { TurnView } from '../../client/turn-view.ts';
 import type { CallToolInput } from '../../shared/activities.ts';
 import { resultPath } from '../../shared/call-key.ts';
 import type { ScriptedRequest } from '../../testing/scripted-model.ts';
-import { ARCHIVE_TEXT, firstWords, STEP_CALLS } from './script.ts';
+import { ARCHIVE_TEXT, callKeyOf, firstWords, POST_KEY, STEP_CALLS } from './script.ts';
 
 /** What a trial left. */
 export interface Evidence {
@@ -25,6 +25,19 @@ export interface Evidence {
   readonly executionsAtKill: ReadonlyMap<string, number>;
   readonly executions: ReadonlyMap<string, number>;
   readonly storeFolder: string;
+  /** What must hold of the write. @default the rules for one that nobody was asked about */
+  readonly judgeWrite?: (write: WriteEvidence) => readonly string[];
+}
+
+/** What became of the write that honours no idempotency keys. */
+export interface WriteEvidence {
+  readonly outcome: string | undefined;
+  /** Its result, as the model has it. */
+  readonly text: string;
+  /** Lines of the ledger, each once. */
+  readonly done: readonly string[];
+  /** How often its request arrived at the server. */
+  readonly sent: number;
 }
 
 /** The figures of a trial. */
@@ -47,7 +60,7 @@ export interface Verdict {
 
 /** The path of the large result, computed from its content alone. */
 export const ARCHIVE_PATH = resultPath({
-  callKey: `t1/0/${STEP_CALLS.length - 1}`,
+  callKey: callKeyOf('archive'),
   tool: 'archive',
   sha256: createHash('sha256').update(ARCHIVE_TEXT).digest('hex'),
   extension: 'txt',
@@ -62,19 +75,19 @@ export async function judge(evidence: Evidence): Promise<Verdict> {
     return call?.outcome !== 'ok' || countOf(evidence.executions, key) !== countOf(evidence.executionsAtKill, key);
   });
   const unknown = calls.filter((call) => call.outcome === 'unknown').length;
-  const again = [...evidence.executions.values()].filter((count) => count > 1).length;
+  const again = [...evidence.executions].filter(([key, count]) => count > 1 && key !== POST_KEY).length;
   const faults = [
     ...(doubled > 0 ? [`${doubled} effects doubled: ${evidence.effects.join(', ')}`] : []),
     ...(lostKeys.length > 0 ? [`results lost: ${lostKeys.join(', ')}`] : []),
     ...faultsOfTurn(evidence),
-    ...faultsOfWrite(evidence),
+    ...faultsOfWrites(evidence),
     ...(await faultsOfStore(evidence)),
   ];
   const temps = readdirSync(join(evidence.storeFolder, 'default', 'tmp')).length;
   return { doubled, lost: lostKeys.length, settled: evidence.settledAtKill.length, unknown, again, temps, faults };
 }
 
-function faultsOfTurn({ view, lastRequest, continued, executions }: Evidence): string[] {
+function faultsOfTurn({ view, lastRequest, continued }: Evidence): string[] {
   const faults: string[] = [];
   const results = (lastRequest?.messages ?? []).filter(({ role }) => role === 'tool');
   const ids = new Set(results.map((message) => message.tool_call_id));
@@ -93,8 +106,6 @@ function faultsOfTurn({ view, lastRequest, continued, executions }: Evidence): s
       faults.push(`${tool} ended ${call.outcome}: ${String(results[index]?.content)}`);
     }
   }
-  const [, , post] = STEP_CALLS.keys();
-  if (countOf(executions, `t1/0/${post ?? 2}`) > 1) faults.push('the write was sent twice');
   const archive = view.steps[0]?.toolCalls.at(-1);
   const pointer = String(results.at(-1)?.content);
   if (archive?.path !== ARCHIVE_PATH || !pointer.includes(ARCHIVE_PATH)) {
@@ -107,16 +118,24 @@ function faultsOfTurn({ view, lastRequest, continued, executions }: Evidence): s
   return faults;
 }
 
-/** A write is `ok` and was done, or `unknown` and says what to do about it; it is never called undone. */
-function faultsOfWrite({ view, lastRequest, effects }: Evidence): string[] {
-  const done = effects.filter((line) => line.startsWith('post ')).length;
-  const outcome = view.steps[0]?.toolCalls[2]?.outcome;
-  const text = String((lastRequest?.messages ?? []).filter(({ role }) => role === 'tool')[2]?.content);
-  if (outcome === 'ok' && done !== 1) return [`the write is ok, but was done ${done} times`];
-  const isActionable = /outcome .* is unknown/.test(text) && /not sent again/.test(text) && /Check/.test(text);
-  if (outcome === 'unknown' && !isActionable) return [`the model cannot act on: ${text}`];
+function faultsOfWrites(evidence: Evidence): readonly string[] {
+  const { view, lastRequest, effects, executions, judgeWrite = judgeUnasked } = evidence;
+  const call = view.steps[0]?.toolCalls.find((one) => one.callKey === POST_KEY);
+  const results = (lastRequest?.messages ?? []).filter(({ role }) => role === 'tool');
+  const text = String(results[STEP_CALLS.findIndex(({ tool }) => tool === 'post')]?.content);
+  const done = effects.filter((line) => line.startsWith('post '));
+  const faults = judgeWrite({ outcome: call?.outcome, text, done, sent: countOf(executions, POST_KEY) });
   const orders = effects.filter((line) => line.startsWith('place ')).length;
-  return orders === 1 ? [] : [`the order was placed ${orders} times`];
+  return orders === 1 ? faults : [...faults, `the order was placed ${orders} times`];
+}
+
+/** A write is `ok` and was done, or `unknown` and says what to do about it; it is never called undone, or sent twice. */
+function judgeUnasked({ outcome, text, done, sent }: WriteEvidence): readonly string[] {
+  const faults = sent > 1 ? ['the write was sent twice'] : [];
+  if (outcome === 'ok' && done.length !== 1) faults.push(`the write is ok, but was done ${done.length} times`);
+  const isActionable = /outcome .* is unknown/.test(text) && /not sent again/.test(text) && /Check/.test(text);
+  if (outcome === 'unknown' && !isActionable) faults.push(`the model cannot act on: ${text}`);
+  return faults;
 }
 
 /** Whatever a listing shows can be read whole: reads are verified by hash. */

@@ -52,11 +52,69 @@ export const BOUNDARIES = [
 /** A boundary's name. */
 export type BoundaryName = (typeof BOUNDARIES)[number]['name'];
 
+/** Moments of a call that a person approves, beside the boundaries of any call. */
+const APPROVAL_MOMENTS = [
+  { name: 'pause-before', trigger: 'worker', moment: 'the manifest with what waits is not written' },
+  { name: 'pause-during', trigger: 'worker', moment: 'half of that manifest is in its temporary file' },
+  { name: 'pause-after', trigger: 'worker', moment: 'what waits is durable, the Activity has not returned' },
+  { name: 'decision-before', trigger: 'worker', moment: 'the Workflow has the decision, its commands have not left' },
+  { name: 'decision-after', trigger: 'trial', moment: 'the person has the answer to the decision' },
+  { name: 'approved-start', trigger: 'worker', moment: 'the call is with the Worker, nothing of it has run' },
+] as const satisfies readonly Boundary[];
+
+/** Any moment at which a Worker may die. */
+export type Moment = BoundaryName | (typeof APPROVAL_MOMENTS)[number]['name'];
+
+/** Where a Worker is killed around an approved write; a trial's number chooses among the moments. */
+export const APPROVED_BOUNDARIES = [
+  { name: 'approved-before-effect', moments: ['journal-sent-before', 'journal-sent-after', 'effect-before'] },
+  { name: 'approved-after-effect', moments: ['effect-after', 'journal-answered-before'] },
+  { name: 'approved-after-record', moments: ['journal-answered-after', 'tool-completion-before'] },
+  { name: 'approved-decided', moments: ['decision-before', 'decision-after', 'approved-start'] },
+  { name: 'approved-pause', moments: ['pause-before', 'pause-during', 'pause-after'] },
+] as const satisfies readonly { readonly name: string; readonly moments: readonly [Moment, ...Moment[]] }[];
+
+/** The name of a boundary around an approved write. */
+export type ApprovedName = (typeof APPROVED_BOUNDARIES)[number]['name'];
+
+/** The name of any boundary. */
+export type TrialName = BoundaryName | ApprovedName;
+
+const NAMES: readonly TrialName[] = [...BOUNDARIES, ...APPROVED_BOUNDARIES].map(({ name }) => name);
+
 /** The boundary of a name; raises an error that lists the names there are. */
 export function boundaryOf(name: string): (typeof BOUNDARIES)[number] {
   const found = BOUNDARIES.find((boundary) => boundary.name === name);
   if (found) return found;
   throw new Error(`There is no boundary \`${name}\`. There are: ${BOUNDARIES.map((one) => one.name).join(', ')}.`);
+}
+
+/** The boundaries that a word names: one by its name, or all that begin with it. Raises an error that lists them. */
+export function boundariesNamed(word: string): readonly TrialName[] {
+  const exact = NAMES.filter((name) => name === word);
+  const found = exact.length > 0 ? exact : NAMES.filter((name) => name.startsWith(word));
+  if (found.length > 0) return found;
+  throw new Error(`There is no boundary \`${word}\`. There are: ${NAMES.join(', ')}.`);
+}
+
+/** Where the Worker of an approved write dies in the trial of this number. */
+export function approvedMoment(name: ApprovedName, variant: number): Moment {
+  const moments: readonly Moment[] = APPROVED_BOUNDARIES.find((one) => one.name === name)?.moments ?? [];
+  const moment = moments[variant % moments.length];
+  if (moment === undefined) throw new Error(`The boundary \`${name}\` has no moments`);
+  return moment;
+}
+
+/** Whether this is the name of a boundary around an approved write. */
+export function isApproved(name: TrialName): name is ApprovedName {
+  return APPROVED_BOUNDARIES.some((one) => one.name === name);
+}
+
+/** Who kills at a moment. */
+export function triggerOf(moment: Moment): Trigger {
+  const found = [...BOUNDARIES, ...APPROVAL_MOMENTS].find((one) => one.name === moment);
+  if (!found) throw new Error(`There is no moment \`${moment}\``);
+  return found.trigger;
 }
 
 /** What a Worker process is told, as JSON in the variable `CRASH_PLAN`. */
@@ -73,9 +131,9 @@ export interface WorkerPlan {
   /** Written before the Worker kills itself; a process that finds it runs through. */
   readonly marker: string;
   /** Where to die; null runs through. */
-  readonly boundary: BoundaryName | null;
-  /** Chooses among the moments that fit, from 0. */
-  readonly variant: number;
+  readonly boundary: Moment | null;
+  /** The key of the call whose completion is a boundary. */
+  readonly target: string;
   /** Of the Worker. @default the SDK's */
   readonly identity?: string;
 }

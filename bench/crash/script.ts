@@ -18,11 +18,24 @@ export const ARCHIVE_TEXT = Array.from(
     `${String(line).padStart(6, '0')} The tide turned and the pilot boarded at the outer buoy twice a day.\n`,
 ).join('');
 
-/** The spec of a trial's turn, on a model of that name. */
-export function specOf(model: string): Record<string, unknown> {
+/** The key of the write that honours no idempotency keys. */
+export const POST_KEY = callKeyOf('post');
+
+/** The key of a call of the step. */
+export function callKeyOf(tool: (typeof STEP_CALLS)[number]['tool']): string {
+  return `t1/0/${STEP_CALLS.findIndex((call) => call.tool === tool)}`;
+}
+
+/** The spec of a trial's turn, on a model of that name. `isGated`: a person is asked before the ledger's `post`. */
+export function specOf(model: string, isGated: boolean): Record<string, unknown> {
+  const gated = (name: string): readonly string[] => (isGated && name === 'ledger' ? ['post'] : []);
   return {
     model: { name: `openai/${model}` },
-    mcp_servers: ['desk', 'ledger', 'orders'].map((name) => ({ name, preload: true, require_approval_for_tools: [] })),
+    mcp_servers: ['desk', 'ledger', 'orders'].map((name) => ({
+      name,
+      preload: true,
+      require_approval_for_tools: gated(name),
+    })),
   };
 }
 

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { linesOf, type EffectHook, type TrialEffects } from './effects.ts';
-import { boundaryOf, type BoundaryName, type WorkerPlan } from './plan.ts';
+import { triggerOf, type Moment, type WorkerPlan } from './plan.ts';
 import type { TrialProcess } from './process.ts';
+import { callKeyOf, STEP_CALLS } from './script.ts';
 import type { CrashWorld } from './world.ts';
 
 const EFFECT_TARGETS = ['post', 'place', 'balance', 'archive'] as const;
@@ -12,7 +13,9 @@ const EFFECT_TARGETS = ['post', 'place', 'balance', 'archive'] as const;
 /** A trial's things, before anything of it runs. */
 export interface Trial {
   /** Where its first Worker is killed; null where it is not. */
-  readonly boundary: BoundaryName | null;
+  readonly boundary: Moment | null;
+  /** Whether a person is asked before the write. */
+  readonly isGated: boolean;
   readonly variant: number;
   readonly model: string;
   readonly turn: { readonly workflowId: string; readonly taskQueue: string };
@@ -29,7 +32,11 @@ export interface Trial {
 
 /** What a trial has of its own. */
 export interface TrialOptions {
-  readonly boundary?: BoundaryName;
+  readonly boundary?: Moment;
+  /** Names the trial. @default the boundary */
+  readonly name?: string;
+  /** A person is asked before the write, and it is the one call around which Workers are killed. @default false */
+  readonly isGated?: boolean;
   /** Chooses among the moments that a boundary has. @default 0 */
   readonly variant?: number;
   /** A store that other trials use too. @default its own */
@@ -40,9 +47,9 @@ export interface TrialOptions {
 
 /** Sets a trial up: its folder, its servers, its model's hook, its plan. Nothing of it runs yet. */
 export async function prepare(world: CrashWorld, options: TrialOptions): Promise<Trial> {
-  const { boundary = null, variant = 0 } = options;
+  const { boundary = null, variant = 0, isGated = false, name = boundary ?? 'none' } = options;
   const unique = world.identity === undefined ? `-${randomUUID().slice(0, 8)}` : '';
-  const id = `crash-${boundary ?? 'none'}-${variant}${unique}`;
+  const id = `crash-${name}-${variant}${unique}`;
   const folder = join(world.folder, id);
   await mkdir(folder);
   const deskLog = join(folder, 'desk.log');
@@ -52,6 +59,7 @@ export async function prepare(world: CrashWorld, options: TrialOptions): Promise
   });
   const trial: Trial = {
     boundary,
+    isGated,
     variant,
     model: id,
     turn: { workflowId: id, taskQueue: id },
@@ -67,8 +75,8 @@ export async function prepare(world: CrashWorld, options: TrialOptions): Promise
       effectsUrl: effects.url,
       deskLog,
       marker: join(folder, 'killed'),
-      boundary: boundary !== null && boundaryOf(boundary).trigger === 'worker' ? boundary : null,
-      variant,
+      boundary: boundary !== null && triggerOf(boundary) === 'worker' ? boundary : null,
+      target: callKeyOf(isGated ? 'post' : (STEP_CALLS[variant % STEP_CALLS.length] ?? STEP_CALLS[0]).tool),
       ...(world.identity !== undefined && { identity: world.identity }),
     },
     async fire() {
@@ -79,8 +87,7 @@ export async function prepare(world: CrashWorld, options: TrialOptions): Promise
     fireIn: (ms) => void setTimeout(() => void trial.fire(), ms),
     executed: () => [...effects.requests(), ...linesOf(deskLog)],
   };
-  const isWanted = (moment: BoundaryName): boolean =>
-    !trial.isKilled && boundary === moment && asked === 1 + (variant % 2);
+  const isWanted = (moment: Moment): boolean => !trial.isKilled && boundary === moment && asked === 1 + (variant % 2);
   let asked = 0;
   world.modelHooks.set(id, {
     before: async () => {
@@ -97,7 +104,7 @@ export async function prepare(world: CrashWorld, options: TrialOptions): Promise
 /** Kills around an effect, or holds calls so that the step is still under way when the Worker is to be killed. */
 async function onEffect(trial: Trial, tool: string, moment: 'before' | 'after'): Promise<void> {
   if (trial.isKilled) return;
-  const target = EFFECT_TARGETS[trial.variant % EFFECT_TARGETS.length];
+  const target = trial.isGated ? 'post' : EFFECT_TARGETS[trial.variant % EFFECT_TARGETS.length];
   if (trial.boundary === `effect-${moment}` && tool === target) await trial.fire();
   const holdsAll = trial.boundary === 'model-completion-after' && moment === 'before';
   const holdsLast = trial.boundary === 'tool-completion-after' && moment === 'after' && tool === 'archive';

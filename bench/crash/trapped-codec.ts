@@ -1,5 +1,5 @@
 // What a Worker says and hears of a Workflow passes through its payload codec: there the Workflow Task of the placement has
-// an exact beginning (the last result arrives) and an end (the commit leaves). It changes no byte.
+// an exact beginning (the last result arrives) and an end (the commit leaves). An approved call leaves in the same way. It changes no byte.
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { Trap } from './trap.ts';
 
@@ -9,6 +9,7 @@ export function trapCodec(trap: Trap, calls: number): PayloadCodec {
   return {
     async encode(payloads) {
       if (payloads.some((payload) => textOf(payload).includes('"commit":{'))) trap.spring('placement-after');
+      if (payloads.some((payload) => isCall(textOf(payload), trap.target))) trap.spring('decision-before');
       return payloads;
     },
     async decode(payloads) {
@@ -20,6 +21,11 @@ export function trapCodec(trap: Trap, calls: number): PayloadCodec {
       return payloads;
     },
   };
+}
+
+/** The input of the Activity that makes a call. */
+function isCall(text: string, callKey: string): boolean {
+  return text.includes(`"callKey":"${callKey}"`) && text.includes('"previewCharacters":');
 }
 
 function textOf({ data }: Payload): string {

@@ -1,15 +1,18 @@
 // A file store that dies at its boundaries: before, during and after the writes of a step. It changes no byte.
 import fs from 'node:fs';
 import type { FileStore } from '../../shared/file-store.ts';
-import type { BoundaryName } from './plan.ts';
+import type { Moment } from './plan.ts';
 import type { Trap } from './trap.ts';
 
 /** The large result is above this, and nothing else that is staged. */
 const LARGE_BYTES = 300_000;
+/** What a manifest holds that pins files, and one of a turn that waits. */
+const PINNING = '"pinned"';
+const WAITING = '"waiting":[{';
 
 interface Moments {
-  readonly before?: BoundaryName;
-  readonly after?: BoundaryName;
+  readonly before?: Moment;
+  readonly after?: Moment;
 }
 
 /** Wraps a store; the trap springs around the writes that are boundaries. */
@@ -52,8 +55,9 @@ function momentsOfObject(key: string, body: Uint8Array): Moments {
     if (key.endsWith('/sent')) return { before: 'journal-sent-before', after: 'journal-sent-after' };
     return { before: 'journal-answered-before', after: 'journal-answered-after' };
   }
-  const isPinning = key.startsWith('manifests/') && Buffer.from(body).includes('"pinned"');
-  return isPinning ? { before: 'commit-pin-before', after: 'commit-pin-after' } : {};
+  if (!key.startsWith('manifests/')) return {};
+  if (Buffer.from(body).includes(PINNING)) return { before: 'commit-pin-before', after: 'commit-pin-after' };
+  return Buffer.from(body).includes(WAITING) ? { before: 'pause-before', after: 'pause-after' } : {};
 }
 
 /** The store asks for the second half when the first one is in its file. */
@@ -66,13 +70,14 @@ async function* firstHalf(content: Uint8Array, trap: Trap): AsyncGenerator<Uint8
 /** Named objects are written by synchronous calls, which no seam of the store reaches: these two are replaced. */
 function trapFileSystem(trap: Trap): void {
   const { writeSync, renameSync, linkSync } = fs;
-  const isPinning = (bytes: unknown): bytes is Uint8Array =>
-    bytes instanceof Uint8Array && Buffer.from(bytes).includes('"pinned"');
-  if (trap.isArmedFor('during-object-write')) {
+  const [half, mark] = trap.isArmedFor('pause-during')
+    ? (['pause-during', WAITING] as const)
+    : (['during-object-write', PINNING] as const);
+  if (trap.isArmedFor(half)) {
     fs.writeSync = ((file: number, bytes: NodeJS.ArrayBufferView | string, ...rest: number[]) => {
-      if (isPinning(bytes)) {
+      if (bytes instanceof Uint8Array && Buffer.from(bytes).includes(mark)) {
         writeSync(file, bytes, 0, bytes.byteLength >> 1, 0);
-        trap.spring('during-object-write');
+        trap.spring(half);
       }
       return Reflect.apply(writeSync, fs, [file, bytes, ...rest]) as number;
     }) as typeof fs.writeSync;

@@ -63,10 +63,12 @@ function deskOf({ deskLog }: WorkerPlan): ReturnType<typeof defineLocalServer> {
 function completionTrap(armed: Trap, activityType: string): ActivityInboundCallsInterceptor {
   return {
     async execute(input, next) {
+      const key = (input.args[0] as { readonly callKey?: string }).callKey;
+      const isTarget = activityType === 'longshoreCallTool' && key === armed.target;
+      if (isTarget) armed.spring('approved-start');
       const result: unknown = await next(input);
       if (activityType === 'longshoreCallModel') armed.spring('model-completion-before');
-      const key = (input.args[0] as { readonly callKey?: string }).callKey;
-      if (key === `t1/0/${armed.variant % STEP_CALLS.length}`) armed.spring('tool-completion-before');
+      if (isTarget) armed.spring('tool-completion-before');
       return result;
     },
   };

@@ -5,7 +5,7 @@ import { createLocalStore } from '../../activities/store/local.ts';
 import { readTurn, startTurn } from '../../client/turns.ts';
 import { requireSpec } from '../../shared/spec-check.ts';
 import { executionsOf, judge, settledCalls, type Evidence, type Verdict } from './check.ts';
-import type { BoundaryName } from './plan.ts';
+import type { BoundaryName, TrialName } from './plan.ts';
 import { startWorkerProcess, type TrialProcess } from './process.ts';
 import { specOf } from './script.ts';
 import { prepare, type Trial } from './setup.ts';
@@ -19,7 +19,7 @@ const LOOK_MS = 15;
 
 /** What a trial gave. */
 export interface TrialResult extends Verdict {
-  readonly boundary: BoundaryName;
+  readonly boundary: TrialName;
   readonly variant: number;
   /** From the end of the killed process to the turn's answer, in milliseconds. */
   readonly recoverMs: number;
@@ -80,14 +80,20 @@ function hasCompleted(history: History, type: string): boolean {
 export type AtKill = Pick<Evidence, 'settledAtKill' | 'executionsAtKill'>;
 
 /** Gathers what a turn has left, has another turn continue it, and judges. Needs a Worker on the trial's Task Queue. */
-export async function verdictOf(world: CrashWorld, trial: Trial, atKill: AtKill): Promise<Verdict> {
+export async function verdictOf(
+  world: CrashWorld,
+  trial: Trial,
+  atKill: AtKill,
+  judgeWrite?: Evidence['judgeWrite'],
+): Promise<Verdict> {
   const lastRequest = lastRequestOf(world, trial.model);
   const continued = await continueTurn(world, trial);
   const { storeFolder } = trial.plan;
   const store = createLocalStore({ folder: storeFolder, namespace: 'default' });
   const view = await readTurn(world.client, trial.turn.workflowId, store);
   const [effects, executions] = [trial.effects.effects(), executionsOf(trial.executed())];
-  return judge({ view, lastRequest, continued, effects, executions, storeFolder, ...atKill });
+  const rules = judgeWrite && { judgeWrite };
+  return judge({ view, lastRequest, continued, effects, executions, storeFolder, ...rules, ...atKill });
 }
 
 function lastRequestOf(world: CrashWorld, model: string): CrashWorld['model']['requests'][number] | undefined {
@@ -96,13 +102,13 @@ function lastRequestOf(world: CrashWorld, model: string): CrashWorld['model']['r
 
 /** Starts the trial's turn. */
 export async function startTrialTurn(world: CrashWorld, trial: Trial): ReturnType<typeof startTurn> {
-  const spec = requireSpec(specOf(trial.model), 'the trial');
+  const spec = requireSpec(specOf(trial.model, trial.isGated), 'the trial');
   return startTurn(world.client, { ...trial.turn, spec, message: say('Do all of it.') });
 }
 
 async function continueTurn(world: CrashWorld, trial: Trial): Promise<ReturnType<typeof lastRequestOf>> {
   const { workflowId, taskQueue } = trial.turn;
-  const spec = requireSpec(specOf(trial.model), 'the trial');
+  const spec = requireSpec(specOf(trial.model, trial.isGated), 'the trial');
   const more = { taskQueue, workflowId: `${workflowId}-more`, continueFrom: workflowId };
   const handle = await startTurn(world.client, { ...more, spec, message: say('And then?') });
   await handle.result();

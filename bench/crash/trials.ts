@@ -1,12 +1,13 @@
 // Runs many trials, some at a time, on one server with a Task Queue each.
+import { runApprovedTrial } from './approved-trial.ts';
+import { isApproved, type TrialName } from './plan.ts';
 import type { FailedTrial } from './report.ts';
-import type { BoundaryName } from './plan.ts';
 import { runTrial, type TrialResult } from './trial.ts';
 import type { CrashWorld } from './world.ts';
 
 /** A trial to run. */
 export interface TrialJob {
-  readonly boundary: BoundaryName;
+  readonly boundary: TrialName;
   readonly variant: number;
 }
 
@@ -16,6 +17,10 @@ export interface TrialsOptions {
   readonly parallel: number;
   /** One line a trial. */
   readonly onDone?: (line: string) => void;
+}
+
+function runOne(world: CrashWorld, { boundary, variant }: TrialJob): Promise<TrialResult> {
+  return isApproved(boundary) ? runApprovedTrial(world, boundary, variant) : runTrial(world, boundary, variant);
 }
 
 /** Runs all jobs. A trial that gives no result is a failure of its own, and the others go on. */
@@ -31,7 +36,7 @@ export async function runTrials(
     for (let job = waiting.shift(); job; job = waiting.shift()) {
       const name = `${job.boundary} #${job.variant}`;
       try {
-        const result = await runTrial(world, job.boundary, job.variant);
+        const result = await runOne(world, job);
         results.push(result);
         onDone?.(`${name}: ${Math.round(result.recoverMs)} ms ${result.faults.join('; ')}`);
       } catch (error) {

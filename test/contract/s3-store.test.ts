@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, MAKE_SERVER_MS);
 afterAll(async () => server.stop());
 
-fileStoreContract('s3 [S3-1]', async () => {
+fileStoreContract('[S3-1] s3', async () => {
   const settings = server.settings();
   return {
     store: server.store(settings),

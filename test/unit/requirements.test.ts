@@ -7,7 +7,7 @@ const tests = sourceFiles().filter((file) => file.path.endsWith('.test.ts'));
 const ids = REQUIREMENTS.map((requirement) => requirement.id);
 /** An id in a test's name: at the beginning of a text in quotes. */
 const cited = new Set(
-  tests.flatMap((file) => [...file.text.matchAll(/['"`]\[([A-Z]+-\d+)\]/g)].map((match) => match[1] ?? '')),
+  tests.flatMap((file) => [...file.text.matchAll(/['"`]\[([A-Z]+\d?-\d+)\]/g)].map((match) => match[1] ?? '')),
 );
 
 describe('the list of requirements', () => {

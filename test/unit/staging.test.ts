@@ -143,8 +143,8 @@ describe('a result that the store has no room for', () => {
       live: () => {},
       paint: (_style, words) => words,
     });
-    const call = { ...settled(facts), proposed: settled(facts).call, facts: settled(facts).result.facts };
-    print({ type: 'call-ended', call }, { steps: [] } as never);
+    const call = { ...settled(facts), proposed: settled(facts).call, facts: settled(facts).result.facts, earlier: [] };
+    print({ type: 'call-ended', call }, { steps: [], asked: { waiting: () => [] } } as never);
     expect(lines.join('\n')).toContain('NOT SAVED: StoreFull');
   });
 });
