@@ -11,12 +11,15 @@ import { type CliRun, type CliWorld, expectDone, openWorld, plan, PROJECT, start
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let world: CliWorld;
+const runs: CliRun[] = [];
 
 beforeAll(async () => {
   world = await openWorld();
   await world.write('writer.yaml', WRITER);
 });
 afterAll(async () => {
+  // A test that failed leaves a turn that waits.
+  for (const run of runs) run.child.kill('SIGKILL');
   await world.expectNothingRunning();
   await world.close();
 });
@@ -53,6 +56,7 @@ function onTerminal(message: string): Typist {
     { cwd: world.folder, env: { ...env, OPENAI_API_KEY: 'none' }, input: null },
     'script',
   );
+  runs.push(run);
   let shown = '';
   let seen = 0;
   run.child.stdout?.on('data', (chunk: Buffer) => (shown += chunk.toString('utf8')));
