@@ -125,6 +125,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('CRASH-5', 'A write is given back, unknown or failed by what its journal proves, in words to act on', 'D11'),
   of('CRASH-6', 'A write lost with its Worker on the last attempt is unknown, a read is an error', 'D11'),
   of('CRASH-7', 'An attempt cut short by a person is cancelled; by a shutdown it is made again', 'section 6'),
+  of('CRASH-8', 'An approved write is done once, or left to the person who approved it; its turn goes on', 'D11'),
   of('MCP-1', 'A text that a server sends twice is saved once, as the file it is', 'D5'),
   of('MCP-2', 'Image results reach the model as images and are files too', 'D5'),
   of('MCP-3', 'Structured content, resources and links are neither lost nor doubled', 'D5'),

@@ -2,6 +2,7 @@
 // `node bench/crash/run.ts [--trials 30] [--boundary NAME]... [--parallel 4] [--json]`; a name stands for all that begin with
 // it, such as `approved`. Exit code 1 when something does not hold.
 import { parseArgs } from 'node:util';
+import { Runtime } from '@temporalio/worker';
 import { boundariesNamed } from './plan.ts';
 import { figuresOf, reportOf } from './report.ts';
 import { runTrials } from './trials.ts';
@@ -16,6 +17,8 @@ const { values } = parseArgs({
   },
 });
 const names = (values.boundary ?? ['']).flatMap(boundariesNamed);
+const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+Runtime.install({ logger: quiet, telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
 const world = await openCrashWorld();
 try {
   const jobs = Array.from({ length: Number(values.trials) }, (_, variant) =>
@@ -23,6 +26,7 @@ try {
   );
   const { results, failed } = await runTrials(world, jobs.flat(), {
     parallel: Number(values.parallel),
+    replays: () => true,
     onDone: (line) => console.error(line),
   });
   const rows = names.map((name) => figuresOf(name, results, failed));

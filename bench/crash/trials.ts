@@ -1,4 +1,6 @@
 // Runs many trials, some at a time, on one server with a Task Queue each.
+import { messageOf } from '../../shared/errors.ts';
+import { replayTurn } from '../../testing/replay.ts';
 import { runApprovedTrial } from './approved-trial.ts';
 import { isApproved, type TrialName } from './plan.ts';
 import type { FailedTrial } from './report.ts';
@@ -15,6 +17,8 @@ export interface TrialJob {
 export interface TrialsOptions {
   /** How many at a time. */
   readonly parallel: number;
+  /** Whose history is replayed, which is a fault where it fails. @default none */
+  readonly replays?: (job: TrialJob) => boolean;
   /** One line a trial. */
   readonly onDone?: (line: string) => void;
 }
@@ -23,11 +27,25 @@ function runOne(world: CrashWorld, { boundary, variant }: TrialJob): Promise<Tri
   return isApproved(boundary) ? runApprovedTrial(world, boundary, variant) : runTrial(world, boundary, variant);
 }
 
+let lastReplay: Promise<unknown> = Promise.resolve();
+
+/** One after another: the SDK's runtime ends with the last Worker of a process, and must not while another begins. */
+function replayFaults({ bundlePath }: CrashWorld, { history }: TrialResult): Promise<readonly string[]> {
+  const replay = lastReplay
+    .then(() => replayTurn(history, { workflows: { workflowBundle: { codePath: bundlePath } } }))
+    .then(
+      () => [],
+      (error: unknown) => [`its history does not replay: ${messageOf(error)}`],
+    );
+  lastReplay = replay;
+  return replay;
+}
+
 /** Runs all jobs. A trial that gives no result is a failure of its own, and the others go on. */
 export async function runTrials(
   world: CrashWorld,
   jobs: readonly TrialJob[],
-  { parallel, onDone }: TrialsOptions,
+  { parallel, replays, onDone }: TrialsOptions,
 ): Promise<{ readonly results: readonly TrialResult[]; readonly failed: readonly FailedTrial[] }> {
   const waiting = [...jobs];
   const results: TrialResult[] = [];
@@ -36,7 +54,9 @@ export async function runTrials(
     for (let job = waiting.shift(); job; job = waiting.shift()) {
       const name = `${job.boundary} #${job.variant}`;
       try {
-        const result = await runOne(world, job);
+        const ran = await runOne(world, job);
+        const replayed = replays?.(job) ? await replayFaults(world, ran) : [];
+        const result = { ...ran, faults: [...ran.faults, ...replayed] };
         results.push(result);
         onDone?.(`${name}: ${Math.round(result.recoverMs)} ms ${result.faults.join('; ')}`);
       } catch (error) {

@@ -1,7 +1,7 @@
 // Workers killed at every boundary of a step, the server killed under one, Workers that are shut down or share a store.
 // The same trials in number, and their table: `npm run bench:crash`.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { BOUNDARIES } from '../../bench/crash/plan.ts';
+import { APPROVED_BOUNDARIES, BOUNDARIES } from '../../bench/crash/plan.ts';
 import { runServerTrial, runSharedStoreTrials, runShutdownTrial } from '../../bench/crash/other-trials.ts';
 import { RECOVERY_LIMIT_MS } from '../../bench/crash/trial.ts';
 import { runTrials } from '../../bench/crash/trials.ts';
@@ -49,6 +49,35 @@ describe('a Worker killed in the middle of a step', () => {
         if (!history) throw new Error(`No history of ${boundary}`);
         await replayTurn(history);
       }
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe('a Worker killed around an approved write', () => {
+  it(
+    '[CRASH-8] ask-3: the write is done once, or unknown and left to the person, and the turn goes on in another process',
+    async () => {
+      const jobs = Array.from({ length: TRIALS }, (_, variant) =>
+        APPROVED_BOUNDARIES.map(({ name }) => ({ boundary: name, variant })),
+      );
+      const { results, failed } = await runTrials(world, jobs.flat(), {
+        parallel: 8,
+        replays: ({ variant }) => variant === 0,
+      });
+      expect(failed).toEqual([]);
+      const faults = results.flatMap((one) =>
+        one.faults.filter((fault) => !fault.startsWith('it took')).map((fault) => [one.boundary, fault]),
+      );
+      expect(faults).toEqual([]);
+      expect(results).toHaveLength(TRIALS * APPROVED_BOUNDARIES.length);
+      expect(results.map(({ doubled, lost }) => doubled + lost)).toEqual(results.map(() => 0));
+      const asked = (boundary: string): number =>
+        results.filter((one) => one.boundary === boundary).reduce((sum, { unknown }) => sum + unknown, 0);
+      // Not yet claimed in the journal, it is sent; claimed and not answered, the person is asked; answered, it is given back.
+      expect(asked('approved-before-effect')).toBe(2);
+      expect(asked('approved-after-effect')).toBe(TRIALS);
+      expect(asked('approved-after-record')).toBe(0);
     },
     TIMEOUT_MS,
   );
