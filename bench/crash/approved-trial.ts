@@ -32,7 +32,7 @@ const WORDS = {
   done: /confirms that this call .* took effect/,
   'give-up': /gave it up/,
 } as const;
-const LOOK_MS = 100;
+const LOOK_MS = 300;
 const DECIDE_MS = 50_000;
 const APPROVER = 'ann@trial';
 

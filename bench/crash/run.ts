@@ -18,7 +18,12 @@ const { values } = parseArgs({
 });
 const names = (values.boundary ?? ['']).flatMap(boundariesNamed);
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-Runtime.install({ logger: quiet, telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
+Runtime.install({
+  logger: quiet,
+  // The SDK would take the signals, and this program would go on.
+  shutdownSignals: [],
+  telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+});
 const world = await openCrashWorld();
 try {
   const jobs = Array.from({ length: Number(values.trials) }, (_, variant) =>
