@@ -1,4 +1,4 @@
-// One worker process a file; two at a time, for machines of two cores. No retries: a flaky test is a fault.
+// One worker process a file; three at a time on two cores, since many tests wait. No retries: a flaky test is a fault.
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -6,7 +6,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/temporal-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     reporters: ['default'],
