@@ -22,6 +22,8 @@ export interface ActivityDependencies {
   readonly askModel: AskModel;
   /** A model that sends no byte for this long is given up. @default MODEL_IDLE_TIMEOUT_MS, ten minutes */
   readonly modelIdleTimeoutMs?: number;
+  /** A server that takes longer to start and list its tools is left out of the turn. @default 60000 */
+  readonly listTimeoutMs?: number;
   readonly prices: NonNullable<LongshoreConfig['prices']>;
   readonly localServers: readonly LocalServer[];
   /** Of the sweep, for tests and benchmarks. */

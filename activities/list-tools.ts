@@ -8,7 +8,7 @@ import type { ListToolsInput } from '../shared/activities.ts';
 import { ASK_USER_QUESTION_TOOL } from '../shared/ask-user.ts';
 import type { Catalog, CatalogFacts, CatalogServer, CatalogTool } from '../shared/catalog.ts';
 import { digestOf } from '../shared/digest.ts';
-import { LongshoreError } from '../shared/errors.ts';
+import { LongshoreError, messageOf } from '../shared/errors.ts';
 import { exposeNames } from '../shared/exposed-names.ts';
 import { canonicalJson, isObject, type JsonValue } from '../shared/json.ts';
 import { DEFAULT_TOOL_TIMEOUT_MS } from '../shared/mcp-config.ts';
@@ -17,13 +17,15 @@ import { redactValue } from '../shared/redact-value.ts';
 import { PEOPLE_SERVER, SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
 import type { ToolDefinition, ToolListing } from '../shared/tool-server.ts';
 
-/** How long one server may take to start and list. */
+/** How long one server may take to start and list, unless the Worker says otherwise. */
 const LIST_TIMEOUT_MS = 60_000;
 
 /** What servers say of themselves stands in history and in every request; the file store has no more of it either. */
 const DESCRIPTION_CHARACTERS = 1_000;
 /** Names have no end that the protocol sets. */
 const NAME_CHARACTERS = 200;
+/** What is wrong with a tool may quote its schema. */
+const PROBLEM_CHARACTERS = 400;
 /** Of the tools left out, this many stand in history one by one. */
 const PROBLEMS_TOLD = 20;
 
@@ -102,21 +104,26 @@ async function offerOf(spec: SpecServer, dependencies: ActivityDependencies, sig
   const server = pool.server(spec.name);
   const settings = pool.settings(spec.name);
   const known = { name: spec.name, timeoutMs: settings.timeoutMs };
+  const { listTimeoutMs = LIST_TIMEOUT_MS } = dependencies;
+  const deadline = AbortSignal.timeout(listTimeoutMs);
   try {
-    const listing = await server.listTools(AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]));
+    const listing = await server.listTools(AbortSignal.any([signal, deadline]));
     checkSelectors(spec, listing);
     const tools = listing.tools
       .map((tool) => select(spec.name, cleaned(tool, dependencies), settings.honoursIdempotencyKeys))
       .filter((tool) => isEnabled(spec, tool.tool, tool.tags));
     const words = wordsOf(settings.description, listing, dependencies.redact);
+    // Before it is cut: half a secret at the end would not be found.
     const problems = listing.problems.map(({ tool, problem }) => ({
-      tool: cut(tool, 200),
-      problem: dependencies.redact(problem),
+      tool: cut(dependencies.redact(tool), NAME_CHARACTERS),
+      problem: cut(dependencies.redact(problem), PROBLEM_CHARACTERS),
     }));
     return { server: { ...known, toolCount: tools.length, problems, ...words }, tools };
   } catch (error) {
     if (signal.aborted || (error instanceof LongshoreError && error.exitCode === 2)) throw error;
-    const reason = dependencies.redact(error instanceof Error ? error.message : String(error));
+    const late = `MCP server \`${spec.name}\` did not start and list its tools within ${listTimeoutMs} ms`;
+    const why = error === deadline.reason ? late : messageOf(error);
+    const reason = dependencies.redact(why);
     const words = wordsOf(settings.description, {}, dependencies.redact);
     return { server: { ...known, ...words, toolCount: 0, problems: [], unavailable: reason }, tools: [] };
   }

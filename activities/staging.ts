@@ -25,6 +25,9 @@ export type StagedFacts = Omit<ResultFacts, 'attempts' | 'durationMs'>;
 /** Nothing smaller than this can be larger than its pointer, whose text alone is longer. */
 const POINTER_LEAST_BYTES = 320;
 
+/** Of a block's name in history. It is cut after secrets are taken out: half a secret at the end would not be found. */
+const LABEL_CHARACTERS = 300;
+
 /** How often a refused write is tried again before the result goes on without its file, and how long apart. */
 const WRITE_ATTEMPTS = 3;
 const WRITE_PAUSE_MS = 500;
@@ -171,10 +174,14 @@ async function stageBlocks({ store, call, payload, redact }: StagingInput): Prom
       mediaType,
       block: number,
       kind,
-      ...(label !== undefined && { label: redactText(label, redact) }),
+      ...(label !== undefined && { label: shortLabel(redactText(label, redact)) }),
     });
   }
   return blocks;
+}
+
+function shortLabel(label: string): string {
+  return label.length <= LABEL_CHARACTERS ? label : `${label.slice(0, LABEL_CHARACTERS - 1).toWellFormed()}…`;
 }
 
 /** Names and addresses of blocks stand in context and history as payloads do. */

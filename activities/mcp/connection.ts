@@ -16,6 +16,7 @@ import { LongshoreError, messageOf } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { currentExchange, openExchange, type Exchange } from './exchange.ts';
 import { LostFault, MessageTooLargeFault, NotSentFault, RefusedFault, SessionGoneFault } from './faults.ts';
+import { httpWords } from './http-words.ts';
 import type { RpcError } from './messages.ts';
 
 /** The SDK's own clock is not used: its time-out looks like an error that a server sent. */
@@ -187,8 +188,9 @@ function faultOf(error: unknown): Error {
 
 /** 3xx and 4xx refuse a request unseen; after a 5xx nobody knows. Source: MCP, Streamable HTTP, session management. */
 function httpFault(error: StreamableHTTPError): Error {
-  const { code = 0, message } = error;
-  if (code === 404 || (code === 400 && SESSION_GONE.test(message))) return new SessionGoneFault(message);
+  const { code = 0 } = error;
+  const message = httpWords(error);
+  if (code === 404 || (code === 400 && SESSION_GONE.test(error.message))) return new SessionGoneFault(message);
   if (code >= 300 && code < 500) return new RefusedFault(message);
   return new LostFault(message);
 }

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { StreamableHTTPClientTransport, StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
@@ -12,6 +12,7 @@ import { connect, type Connection, type ConnectionOptions } from './connection.t
 import { answerOf, type AnswerElicitation } from './elicitation.ts';
 import { createExpand, expandRecord } from './expand.ts';
 import { createServerFetch, MOST_RESUMPTIONS } from './http-fetch.ts';
+import { httpWords } from './http-words.ts';
 import { LineLog } from './line-log.ts';
 import { openLocalServer, type LocalServer } from './local.ts';
 import type { ServerLog } from './server-log.ts';
@@ -107,7 +108,8 @@ export async function openHttp(config: HttpServerConfig, context: OpenContext): 
     await server.close();
     if (error instanceof LongshoreError) throw error;
     const where = `${url.origin}${url.pathname}`;
-    throw unavailable(context, `${where}: ${messageOf(error)}`, 'Check that the server runs, and its entry in');
+    const why = error instanceof StreamableHTTPError ? httpWords(error) : messageOf(error);
+    throw unavailable(context, `${where}: ${why}`, 'Check that the server runs, and its entry in');
   }
 }
 

@@ -100,7 +100,7 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
       const { timeoutMs } = options;
       try {
         const call: RpcRequest = { method: 'tools/call', params, timeoutMs, signal, ...(onProgress && { onProgress }) };
-        return responseOf(await request(call));
+        return responseOf(await request(call), options.redact);
       } catch (error) {
         throw signal.aborted ? signal.reason : errorOf(error, tool);
       }
@@ -110,10 +110,12 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
 }
 
 /** The answer as a tool's result, with the questions that nobody could answer. */
-function responseOf(answer: RpcAnswer): ToolResponse {
+function responseOf(answer: RpcAnswer, redact: (text: string) => string): ToolResponse {
   const response = bareResponse(answer);
   if (answer.declined === undefined) return response;
-  return { ...response, content: [...response.content, declinedBlock(answer.declined)] };
+  // Before they are cut: half a secret at the end would not be found.
+  const declined = answer.declined.map((question) => redact(question));
+  return { ...response, content: [...response.content, declinedBlock(declined)] };
 }
 
 function bareResponse(answer: RpcAnswer): ToolResponse {

@@ -16,6 +16,8 @@ const OPTIONS = { strict: false, validateFormats: false, logger: false, addUsedS
 /** Checks of a catalog of a thousand tools take seconds: verdicts are kept, and the event loop is let go in between. */
 const verdicts = new LRUCache<string, { readonly problem: string | undefined }>({ max: 10_000 });
 const LONGEST_TURN_MS = 15;
+/** Of what is kept of a fault, which may quote the schema. It is cut shorter where secrets have been taken out. */
+const MOST_KEPT = 2_000;
 
 /** Checks schemas one after the other without holding up the event loop. */
 export type SchemaChecker = (schema: JsonValue | undefined) => Promise<string | undefined>;
@@ -56,6 +58,6 @@ function problemIn(ajv: Ajv | Ajv2020, schema: JsonObject): string | undefined {
     ajv.compile(schema);
     return undefined;
   } catch (error) {
-    return `inputSchema does not compile: ${messageOf(error).slice(0, 300)}`;
+    return `inputSchema does not compile: ${messageOf(error).slice(0, MOST_KEPT)}`;
   }
 }

@@ -118,14 +118,16 @@ export class StdioTransport implements Transport {
     child.stderr.on('data', (chunk: Buffer) => this.#options.onStderr(chunk));
     child.stdout.on('data', (chunk: Buffer) => this.#take(() => this.#reader.append(chunk)));
     child.once('error', (error) => this.onerror?.(error));
+    // No answer can come any more, though the process may live on. One that is about to end tells how, given the time.
+    child.stdout.once('end', () => {
+      this.#take(() => [this.#reader.rest()]);
+      setTimeout(() => this.#finish({ patient: this.#exit === undefined }), LAST_WORDS_MS).unref();
+    });
     child.once('exit', (code, signal) => {
       this.#exit = signal === null ? `exit code ${code}` : `signal ${signal}`;
       setTimeout(() => this.#finish({ patient: false }), LAST_WORDS_MS).unref();
     });
-    child.once('close', () => {
-      this.#take(() => [this.#reader.rest()]);
-      this.#finish({ patient: false });
-    });
+    child.once('close', () => this.#finish({ patient: false }));
   }
 
   #take(read: () => Line[]): void {

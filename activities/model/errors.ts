@@ -30,7 +30,7 @@ export function classifyModelError(thrown: unknown, context: ModelCallContext): 
   const network = findNetworkFault(thrown);
   if (network !== null) return networkError(network, undefined, context);
   if (AISDKError.isInstance(thrown)) return classifySdkError(thrown, context);
-  const message = `${context.model} failed: ${said(thrown instanceof Error ? messageOf(thrown) : wordsOf(thrown).message, context)}.`;
+  const message = `${context.model} failed: ${said(thrown instanceof Error ? messageOf(thrown) : wordsOf(thrown, context.redact).message, context)}.`;
   if (context.streaming) return new ModelError('ModelStreamBroken', message, 'It is asked again.');
   return new ModelError('ModelAnswerInvalid', message, 'It is asked again; if it stays so, look at the provider.');
 }
@@ -38,7 +38,7 @@ export function classifyModelError(thrown: unknown, context: ModelCallContext): 
 /** Classifies an error that the provider sent inside the stream, in place of a part of the answer. */
 export function classifyStreamError(error: unknown, context: ModelCallContext): ModelError {
   if (error instanceof Error) return classifyModelError(error, context);
-  return classifyWords(wordsOf(error), context);
+  return classifyWords(wordsOf(error, context.redact), context);
 }
 
 /** Classifies an error that came with status 200: by the status or code inside it, else as a broken answer. */
@@ -64,7 +64,7 @@ function classifyCall(error: APICallError, context: ModelCallContext): ModelErro
       : `The answer of ${context.model} was cut off: ${said(messageOf(error.cause ?? error), context)}.`;
     return new ModelError(empty ? 'ModelAnswerInvalid' : 'ModelStreamBroken', message, 'It is asked again.');
   }
-  const read = wordsOfBody(error.responseBody);
+  const read = wordsOfBody(error.responseBody, context.redact);
   const words = read.message === '' ? { ...read, message: error.message } : read;
   return statusError({ status, words, headers: error.responseHeaders ?? {}, url: error.url }, context);
 }
@@ -89,7 +89,7 @@ function classifySdkError(error: AISDKError, context: ModelCallContext): ModelEr
   }
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) {
     // The SDK's own message repeats the whole event and lists every rule it breaks.
-    const event = JSONParseError.isInstance(error) ? error.text : wordsOf(error.value).message;
+    const event = JSONParseError.isInstance(error) ? error.text : wordsOf(error.value, context.redact).message;
     const message = `${context.model} sent an event that is no part of an answer: ${boundText(said(event, context), 300)}`;
     return new ModelError('ModelStreamBroken', message, 'It is asked again; if it stays so, look at the provider.');
   }

@@ -98,10 +98,10 @@ async function wrongAnswer(
   }
   await reader.cancel();
   const body = Buffer.concat(chunks).toString('utf8');
-  const words = wordsOfBody(body);
+  const words = wordsOfBody(body, context.redact);
   // Relays answer 200 and put the provider's error into the body.
   if (/^\s*\{\s*"error"/.test(body)) return classifyWords(words, context);
-  const seen = body.trim() === '' ? 'nothing' : `"${boundText(context.redact(words.message), 200)}"`;
+  const seen = body.trim() === '' ? 'nothing' : `"${boundText(words.message, 200)}"`;
   return noStream(`${contentType === '' ? 'text of no type' : contentType}: ${seen}`, context);
 }
 

@@ -12,11 +12,12 @@ export interface PickedBlock {
   readonly mediaType: string;
   /** Without a dot. */
   readonly extension: string;
-  /** A resource's address, a link's address, or what was wrong; at most 300 characters, no control characters. */
+  /** A resource's address, a link's address, or what was wrong; at most 2,000 characters, no control characters. */
   readonly label?: string;
 }
 
-const LONGEST_LABEL = 300;
+/** More than is shown of one: it is cut shorter where secrets have been taken out. */
+const LONGEST_LABEL = 2_000;
 const GENERIC_TYPES: ReadonlySet<string> = new Set(['text/plain', 'application/octet-stream']);
 const SUFFIX = /\.([A-Za-z0-9]{1,8})(?:[?#].*)?$/;
 

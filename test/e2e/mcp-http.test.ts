@@ -247,6 +247,32 @@ describe('a stream that ends as soon as it is opened', () => {
   });
 });
 
+describe('a status', () => {
+  it.each([401, 403, 404, 429, 500])('of %i without a word is told to who called', async (status) => {
+    const { url } = await startHttpServer();
+    const { pool } = testPool({ web: http(url) });
+    await expect(call(pool, ['web', 'status'], { status })).rejects.toMatchObject({
+      message: expect.stringContaining(`it answered status ${status}`),
+    });
+  });
+
+  it('with words is told with them', async () => {
+    const { url } = await startHttpServer();
+    const { pool } = testPool({ web: http(url) });
+    await expect(call(pool, ['web', 'refused'])).rejects.toMatchObject({
+      message: expect.stringContaining('was not reached: it answered status 403: You may not'),
+    });
+  });
+
+  it('in the place of a session is told too', async () => {
+    const { url } = await startHttpServer();
+    const { pool } = testPool({ web: http(url.replace('/mcp', '/none')) });
+    await expect(call(pool, ['web', 'json'])).rejects.toMatchObject({
+      message: expect.stringContaining('it answered status 401'),
+    });
+  });
+});
+
 describe('a server that goes away in a call', () => {
   it('fails the call as lost, and later ones as unsent', async () => {
     const server = await startHttpServer();

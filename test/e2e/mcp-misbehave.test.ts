@@ -17,6 +17,7 @@ import { pickPayload } from '../../activities/payload/pick.ts';
 import { createLocalStore } from '../../activities/store/local.ts';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
 import type { CallToolInput } from '../../shared/activities.ts';
+import type { CatalogFacts } from '../../shared/catalog.ts';
 import type { ResultFacts } from '../../shared/facts.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { startHttpServer } from '../support/mcp-http-server.ts';
@@ -186,6 +187,49 @@ describe('a server that repeats its token', () => {
     expect(texts).toEqual([expect.stringContaining('[redacted]'), expect.stringContaining('[redacted]')]);
     expect(JSON.stringify([log, texts])).not.toMatch(/first-token|second-token/);
     expect(pool.secrets()).toEqual(expect.arrayContaining(['first-token-123', 'second-token-456']));
+  });
+});
+
+describe('a server that shows a secret where a text is cut', () => {
+  const TOKEN = 'hunter2-hunter2-hunter2';
+  const server = (mode: string) =>
+    testPool({ a: testServer(mode, { env: { SECRET: '${TOKEN}' } }) }, { env: { TOKEN } }).pool;
+
+  it('finds no part of it in the catalog, in a name or in what is wrong with a tool', async () => {
+    const pool = server('tattles');
+    const redact = (text: string): string => text.replaceAll(TOKEN, '[redacted]');
+    const list = createListTools({ ...dependenciesOf(pool), redact });
+    const servers = specOf({ mcp_servers: [{ name: 'a', preload: true }] }).mcp_servers;
+    const facts = await new MockActivityEnvironment().run(list, {
+      turn: { workflowId: 'w', session: 's', turn: 1 },
+      servers,
+    });
+    const text = JSON.stringify(facts);
+    expect(text).toContain('bad-256-[redacted]');
+    expect(text).toContain('does not compile');
+    expect(text).not.toMatch(/hunt|hunter2/);
+  });
+
+  it('finds no part of it in a question that was declined', async () => {
+    const pool = server('plain');
+    for (const length of [280, 288, 296]) {
+      const { content } = await call(pool, ['a', 'ask'], { message: `${'q'.repeat(length)}${TOKEN}` });
+      expect(JSON.stringify(content)).toContain('declined');
+      expect(JSON.stringify(content)).not.toContain(TOKEN.slice(0, 4));
+    }
+  });
+});
+
+describe('a server that does not come to list its tools', () => {
+  it('is left out of the turn, and the reason tells which and how long', async () => {
+    const { pool } = testPool({ a: testServer('mute') });
+    const list = createListTools({ ...dependenciesOf(pool), listTimeoutMs: 300 });
+    const servers = specOf({ mcp_servers: [{ name: 'a', preload: true }] }).mcp_servers;
+    const input = { turn: { workflowId: 'w', session: 's', turn: 1 }, servers };
+    const facts: CatalogFacts = await new MockActivityEnvironment().run(list, input);
+    expect(facts.servers.find(({ name }) => name === 'a')?.unavailable).toBe(
+      'MCP server `a` did not start and list its tools within 300 ms',
+    );
   });
 });
 

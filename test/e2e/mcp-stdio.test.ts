@@ -138,6 +138,21 @@ describe('a server that dies in a call (srv-7)', () => {
   });
 });
 
+describe('a server that closes its output and lives on', () => {
+  it('fails the calls that it has at once, is ended, and is started anew', async () => {
+    const { pool } = testPool({ a: testServer('plain') });
+    const first = Number(firstText(await call(pool, ['a', 'pid'])));
+    const waiting = call(pool, ['a', 'slow'], { ms: 25_000 });
+    waiting.catch(() => {});
+    const before = performance.now();
+    await expect(call(pool, ['a', 'hush'])).rejects.toMatchObject({ type: 'ToolCallFailed' });
+    await expect(waiting).rejects.toMatchObject({ type: 'ToolCallFailed' });
+    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(Number(firstText(await call(pool, ['a', 'pid'])))).not.toBe(first);
+    await eventually(() => !isRunning(first));
+  });
+});
+
 describe('a message above the limit (srv-7)', () => {
   it('fails the calls in flight, names the limit and its setting, and the server is started anew', async () => {
     const { pool } = testPool({ a: testServer('plain', { maxMessageBytes: 100_000 }), b: testServer('plain') });

@@ -102,7 +102,7 @@ describe('pickPayload', () => {
       fc.property(anything, (result) => {
         const payload = pickPayload(result as unknown as ToolResponse);
         for (const picked of payload.blocks) {
-          expect((picked.label ?? '').length).toBeLessThanOrEqual(300);
+          expect((picked.label ?? '').length).toBeLessThanOrEqual(2_000);
           expect(picked.extension).toMatch(/^[a-z0-9]{1,8}$/);
           expect(picked.mediaType).toMatch(/^[^\s]{3,100}$/);
         }

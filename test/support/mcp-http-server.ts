@@ -100,6 +100,10 @@ async function handle(request: IncomingMessage, response: ServerResponse, state:
   const rpc = (chunks.length === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString())) as Rpc;
   const method = request.method ?? '';
   state.seen.push({ method, headers: request.headers, rpc: rpc.method, atMs: performance.now() });
+  if (request.url === '/none') {
+    response.writeHead(401).end();
+    return;
+  }
   if (rpc.method === 'initialize') {
     const session = `session-${state.seen.length}`;
     state.sessions.add(session);

@@ -1,9 +1,10 @@
 // A small stdio MCP server for tests, good or bad by its first argument:
 // `plain`, `noisy` (prints on stdout and stderr), `mute` (never answers), `exits`, `pages` (a cursor that repeats),
 // `bad-schema` (one tool in fifty), `launcher` (a child that holds on; its pid goes to the file in `PID_FILE`),
+// `tattles` (unusable tools that show `SECRET` in their names, and in their schemas after 256 characters and more),
 // `deaf` (ignores SIGTERM and the end of its input), `deaf-launcher` (both), `dies` (after it has answered `initialize`).
 import { spawn } from 'node:child_process';
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
@@ -25,6 +26,16 @@ function toolsOf(cursor: string | undefined): { tools: Tool[]; nextCursor?: stri
     const bad: Tool = { name: 'bad', inputSchema: { ...object, properties: { a: { type: 'strnig' } } } };
     const good = Array.from({ length: 49 }, (_, index) => tool(`good-${index}`));
     return { tools: [...good.slice(0, 20), bad, ...good.slice(20)], nextCursor: '' };
+  }
+  if (mode === 'tattles') {
+    const secret = process.env['SECRET'] ?? '';
+    const lengths = Array.from({ length: 20 }, (_, index) => 256 + index);
+    return {
+      tools: lengths.map((length) => ({
+        name: `bad-${length}-${secret}`,
+        inputSchema: { ...object, properties: { a: { $ref: `${'x'.repeat(length)}${secret}` } } },
+      })),
+    };
   }
   return { tools: plain };
 }
@@ -66,6 +77,9 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
       return answer(String(process.pid));
     case 'die':
       return process.exit(7);
+    case 'hush':
+      closeSync(1);
+      return new Promise<never>(() => {});
     case 'slow':
       await delay(Number(args['ms']));
       return answer('late');
@@ -81,7 +95,10 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
       return answer('done');
     case 'ask': {
       const requestedSchema = { type: 'object' as const, properties: { name: { type: 'string' as const } } };
-      const { action } = await server.elicitInput({ message: 'Who\nare you?', requestedSchema });
+      const { action } = await server.elicitInput({
+        message: typeof args['message'] === 'string' ? args['message'] : 'Who\nare you?',
+        requestedSchema,
+      });
       return answer(`it was ${action}`);
     }
     case 'change':

@@ -2,7 +2,7 @@
 import { APICallError, LoadAPIKeyError, NoSuchModelError, UnsupportedFunctionalityError } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
 import { contextNumbers, speaksOfContext } from '../../activities/model/context-limit.ts';
-import { classifyModelError } from '../../activities/model/errors.ts';
+import { classifyModelError, classifyStreamError } from '../../activities/model/errors.ts';
 import { wordsOf, wordsOfBody } from '../../activities/model/provider-words.ts';
 import { boundText, createRedact } from '../../activities/model/redact.ts';
 import { retryAfterMs } from '../../activities/model/retry-after.ts';
@@ -69,15 +69,33 @@ describe('a context that is exceeded', () => {
 });
 
 describe('words of a provider', () => {
+  const as = createRedact([]);
+
   it('are found in every form', () => {
-    expect(wordsOfBody('{"error":{"message":"m","code":"c","type":"t"}}')).toEqual({ message: 'm', codes: ['c', 't'] });
-    expect(wordsOfBody('{"error":"m"}').message).toBe('m');
-    expect(wordsOfBody('{"message":"m","code":503}')).toEqual({ message: 'm', codes: ['503'], status: 503 });
-    expect(wordsOfBody('{"detail":"m"}').message).toBe('m');
-    expect(wordsOfBody('{"odd":1}').message).toBe('{"odd":1}');
-    expect(wordsOfBody('').message).toBe('');
-    expect(wordsOf('m').message).toBe('m');
-    expect(wordsOf(null).message).toBe('');
+    expect(wordsOfBody('{"error":{"message":"m","code":"c","type":"t"}}', as)).toEqual({
+      message: 'm',
+      codes: ['c', 't'],
+    });
+    expect(wordsOfBody('{"error":"m"}', as).message).toBe('m');
+    expect(wordsOfBody('{"message":"m","code":503}', as)).toEqual({ message: 'm', codes: ['503'], status: 503 });
+    expect(wordsOfBody('{"detail":"m"}', as).message).toBe('m');
+    expect(wordsOfBody('{"odd":1}', as).message).toBe('{"odd":1}');
+    expect(wordsOfBody('', as).message).toBe('');
+    expect(wordsOf('m', as).message).toBe('m');
+    expect(wordsOf(null, as).message).toBe('');
+  });
+
+  it('never show a part of a secret where they are cut', () => {
+    const secret = 'hush-hush-hush-hush';
+    const context = { model: 'acme/x', redact: createRedact([secret]), streaming: true };
+    for (let length = 2048 - secret.length - 3; length <= 2048; length += 1) {
+      const message = `${'x'.repeat(length)}${secret} and more`;
+      const call = { message: '', url: 'https://api.acme.test', requestBodyValues: {}, statusCode: 400 };
+      const refused = new APICallError({ ...call, responseBody: JSON.stringify({ error: { message } }) });
+      const told = [refused, new Error(message)].map((error) => classifyModelError(error, context).message);
+      told.push(classifyStreamError({ message }, context).message, wordsOfBody(message, context.redact).message);
+      for (const text of told) expect(text).not.toContain('hus');
+    }
   });
 });
 

@@ -220,7 +220,7 @@ describe('further blocks', () => {
   it('bounds and cleans labels and media types', () => {
     const uri = `x://a\u0000b\u202e\n${'z'.repeat(5_000)}`;
     const [block] = pick([{ type: 'resource', resource: { uri, mimeType: `a\nb`, blob: 'AAEC' } }]).blocks;
-    expect(block?.label?.length).toBeLessThanOrEqual(300);
+    expect(block?.label?.length).toBeLessThanOrEqual(2_000);
     expect(block?.label).not.toMatch(/\p{C}/u);
     expect(block?.mediaType).toBe('application/octet-stream');
   });

@@ -92,6 +92,18 @@ describe('a result whose whole lies in its blocks', () => {
     );
   });
 
+  it('never shows a part of a secret where the name of a block is cut', async () => {
+    const secret = 'hush-hush-hush-hush';
+    const redact = (bytes: Uint8Array): Uint8Array =>
+      Buffer.from(Buffer.from(bytes).toString('utf8').replaceAll(secret, '[redacted]'));
+    const links = Array.from({ length: 30 }, (_, index): JsonValue => {
+      return { type: 'resource_link', uri: `${'x'.repeat(275 + index)}${secret} and more`, name: 'n' };
+    });
+    const facts = await stageResult({ store, call: tool, payload: pickPayload({ content: links }), redact });
+    expect(JSON.stringify(facts)).not.toContain('hus');
+    for (const { label = '' } of facts.blocks) expect(label.length).toBeLessThanOrEqual(300);
+  });
+
   it('stands inline while that is small, without a file', async () => {
     const facts = await stage([{ type: 'resource_link', uri: 'a:b', name: 'b' }]);
     expect(facts.file).toBeUndefined();
