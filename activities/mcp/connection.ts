@@ -63,6 +63,8 @@ export interface Connection {
 export interface ConnectionOptions {
   readonly transport: Transport;
   readonly startTimeoutMs: number;
+  /** Ends the start. */
+  readonly signal?: AbortSignal;
   /** Hears of what goes wrong beside any request. */
   readonly onTrouble: (error: Error) => void;
   readonly onToolsChanged: () => void;
@@ -109,7 +111,8 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     return answer;
   });
   // Outside of any exchange: what is opened here serves all of them.
-  await currentExchange.exit(() => client.connect(options.transport, { timeout: options.startTimeoutMs }));
+  const { startTimeoutMs: timeout, signal } = options;
+  await currentExchange.exit(() => client.connect(options.transport, { timeout, ...(signal && { signal }) }));
   return {
     instructions: client.getInstructions(),
     title: client.getServerVersion()?.title,

@@ -44,7 +44,11 @@ export interface OpenContext {
 }
 
 /** Starts a stdio server; raises `McpServerUnavailable` or `EnvironmentMissing`. */
-export async function openStdio(config: StdioServerConfig, context: OpenContext): Promise<Connection> {
+export async function openStdio(
+  config: StdioServerConfig,
+  context: OpenContext,
+  signal: AbortSignal,
+): Promise<Connection> {
   const { name, log, redact } = context;
   context.onExpand();
   const expand = createExpand(name, context.env);
@@ -61,7 +65,7 @@ export async function openStdio(config: StdioServerConfig, context: OpenContext)
     ...(cwd !== undefined && { cwd }),
   });
   try {
-    const connection = await connect({ transport, ...connectOptions(context) });
+    const connection = await connect({ transport, signal, ...connectOptions(context) });
     log.debug('server started', { pid: transport.pid ?? null });
     return connection;
   } catch (error) {
@@ -76,7 +80,11 @@ export async function openStdio(config: StdioServerConfig, context: OpenContext)
 }
 
 /** Opens an HTTP session; raises `McpServerUnavailable` or `EnvironmentMissing`. */
-export async function openHttp(config: HttpServerConfig, context: OpenContext): Promise<Connection> {
+export async function openHttp(
+  config: HttpServerConfig,
+  context: OpenContext,
+  signal: AbortSignal,
+): Promise<Connection> {
   const expand = createExpand(context.name, context.env);
   context.onExpand();
   const url = URL.parse(expand(config.url, 'url'));
@@ -102,7 +110,8 @@ export async function openHttp(config: HttpServerConfig, context: OpenContext): 
       context.log.debug(`the session's end could not be told: ${messageOf(error)}`);
     });
   try {
-    return await connect({ transport, ...connectOptions(context), beforeClose: goodbye, afterClose: server.close });
+    const ends = { beforeClose: goodbye, afterClose: server.close };
+    return await connect({ transport, signal, ...connectOptions(context), ...ends });
   } catch (error) {
     await transport.close();
     await server.close();

@@ -88,7 +88,7 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     entries.set(
       name,
       entryOf(config, context, {
-        open: () => openConfigured(config, context),
+        open: (signal) => openConfigured(config, context, signal),
         pauses: config.type === 'stdio' ? pauses : SESSION_PAUSES,
       }),
     );
@@ -130,7 +130,7 @@ function poolOf(entries: ReadonlyMap<string, PooledEntry>, source: string): Omit
 type Common = Pick<McpServerConfig, 'description' | 'timeoutMs' | 'annotations' | 'honoursIdempotencyKeys'>;
 
 interface Opening {
-  readonly open: () => Promise<Connection>;
+  readonly open: (signal: AbortSignal) => Promise<Connection>;
   readonly pauses: RestartPauses;
 }
 
@@ -146,8 +146,8 @@ function entryOf(common: Common, context: OpenContext, opening: Opening): Pooled
   return { settings, server: createPooledServer({ name, source, timeoutMs, annotations, redact, ...opening }) };
 }
 
-async function openConfigured(config: McpServerConfig, context: OpenContext): Promise<Connection> {
-  return config.type === 'stdio' ? openStdio(config, context) : openHttp(config, context);
+async function openConfigured(config: McpServerConfig, context: OpenContext, signal: AbortSignal): Promise<Connection> {
+  return config.type === 'stdio' ? openStdio(config, context, signal) : openHttp(config, context, signal);
 }
 
 function unknown(name: string, names: readonly string[], source: string): LongshoreError {

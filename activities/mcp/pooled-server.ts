@@ -35,8 +35,8 @@ export interface PooledServerOptions {
   readonly source: string;
   readonly timeoutMs: number;
   readonly annotations: { readonly [tool: string]: ToolAnnotations };
-  /** Opens a new connection; raises an error of the catalogue. */
-  readonly open: () => Promise<Connection>;
+  /** Opens a new connection; raises an error of the catalogue. The signal ends the start. */
+  readonly open: (signal: AbortSignal) => Promise<Connection>;
   readonly pauses: RestartPauses;
   readonly redact: (text: string) => string;
 }

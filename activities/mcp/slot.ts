@@ -19,8 +19,8 @@ export interface Slot {
 /** What a slot is made of. */
 export interface SlotOptions {
   readonly name: string;
-  /** Opens a new connection; raises an error of the catalogue. */
-  readonly open: () => Promise<Connection>;
+  /** Opens a new connection; raises an error of the catalogue. The signal ends a start that nobody waits for any more. */
+  readonly open: (signal: AbortSignal) => Promise<Connection>;
   readonly backoff: Backoff;
 }
 
@@ -28,7 +28,8 @@ export interface SlotOptions {
 export function createSlot({ name, open, backoff }: SlotOptions): Slot {
   let current: Promise<Connection> | undefined;
   let opened: Connection | undefined;
-  let isClosed = false;
+  /** Ends a start that is under way: a server may take a minute not to answer. */
+  const ending = new AbortController();
   const usesOf = new Map<Connection, number>();
   const dropped = new WeakSet<Connection>();
   const closed = new WeakSet<Connection>();
@@ -46,7 +47,7 @@ export function createSlot({ name, open, backoff }: SlotOptions): Slot {
 
   async function start(): Promise<Connection> {
     try {
-      opened = await open();
+      opened = await open(ending.signal);
       return opened;
     } catch (error) {
       current = undefined;
@@ -64,7 +65,7 @@ export function createSlot({ name, open, backoff }: SlotOptions): Slot {
       drop(connection);
       if (!connection.hasAnswered) backoff.failed(uselessError(name), connection.closedAtMs);
     }
-    if (isClosed) throw closedError(name);
+    if (ending.signal.aborted) throw closedError(name);
     if (current === undefined) backoff.check();
     current ??= start();
     return current;
@@ -102,7 +103,7 @@ export function createSlot({ name, open, backoff }: SlotOptions): Slot {
     use,
     drop,
     close: async () => {
-      isClosed = true;
+      ending.abort(closedError(name));
       const connection = await current?.catch(() => undefined);
       current = undefined;
       if (connection !== undefined) closeInBackground(connection);

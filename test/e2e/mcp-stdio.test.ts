@@ -331,6 +331,17 @@ describe('closing the pool', () => {
     await expect(call(pool, ['a', 'echo'])).rejects.toMatchObject({ type: 'McpServerUnavailable' });
   });
 
+  it('does not wait for a server that is still to answer `initialize`', async () => {
+    const { pool } = testPool({ a: testServer('mute') });
+    const waiting = call(pool, ['a', 'echo']);
+    waiting.catch(() => {});
+    await new Promise(setImmediate);
+    const before = performance.now();
+    await pool.close();
+    expect(performance.now() - before).toBeLessThan(10_000);
+    await expect(waiting).rejects.toMatchObject({ type: 'McpServerUnavailable' });
+  });
+
   it('is nothing where nothing was started', async () => {
     const { pool } = testPool({ a: testServer('plain') });
     expect(pool.names()).toEqual(['a']);
