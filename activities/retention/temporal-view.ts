@@ -1,6 +1,7 @@
 // What the sweep asks Temporal: whether a turn is open, closed or gone, by Describe; and which turns run, by a listing that
 // is only used to keep more. If Temporal does not answer, the error is passed on and nothing is deleted.
 import { Context } from '@temporalio/activity';
+import { executionsOfTurn } from '../../shared/approvals.ts';
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
 
 /** Of the SDK, as a Worker's Activities have it. */
@@ -26,6 +27,7 @@ export interface RunningTurn {
 
 /** What the sweep needs of Temporal. Raises `TemporalUnavailable` (retryable). */
 export interface TemporalView {
+  /** A turn in line stands as the Workflow that runs it does: it has no execution of its own. */
   describe(workflowId: string): Promise<TurnStanding>;
   /** Turns that run; lags behind. */
   running(): AsyncIterable<RunningTurn>;
@@ -39,7 +41,13 @@ export function workerTemporalView(): TemporalView {
 /** The view through any Client. */
 export function temporalView(client: TemporalClient): TemporalView {
   return {
-    describe: async (workflowId) => asking(async () => standingOf(client, workflowId)),
+    async describe(workflowId) {
+      for (const execution of executionsOfTurn(workflowId)) {
+        const standing = await asking(async () => standingOf(client, execution));
+        if (standing.status !== 'gone') return standing;
+      }
+      return { status: 'gone' };
+    },
     async *running() {
       const query = "WorkflowType = 'longshoreAgentTurn' AND ExecutionStatus = 'Running'";
       const listing = client.workflow.list({ query, pageSize: 1000 })[Symbol.asyncIterator]();

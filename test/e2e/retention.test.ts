@@ -3,16 +3,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runSweep } from '../../client/sweep.ts';
+import { turnInput } from '../../client/turns.ts';
 import { listManifests } from '../../activities/store/manifest.ts';
 import type { RetentionSweepResult } from '../../shared/sweep.ts';
 import { attachDevServer, type DevServerLease } from '../../worker/dev-server.ts';
 import { openHome } from '../../worker/home.ts';
-import { at, decide, waitingCall } from '../support/approvals.ts';
+import type { ScriptedModel } from '../../testing/scripted-model.ts';
+import { at, decide, eventually, waitingCall } from '../support/approvals.ts';
 import { deskOf, reader, writer } from '../support/local-tools.ts';
 import { inOrder } from '../support/turn-history.ts';
-import { createWorld, type StartedTurn, type World } from '../support/turn-world.ts';
+import { createWorld, specOf, type StartedTurn, type World } from '../support/turn-world.ts';
 
 const DAY = 86_400_000;
 const desk = deskOf(
@@ -21,6 +24,13 @@ const desk = deskOf(
 );
 const spec = { mcp_servers: [{ name: 'desk', preload: true }], config: { retention: { after_turn: '7d' } } };
 const call = (tool: string, args: Record<string, unknown> = {}) => ({ name: `desk__${tool}`, arguments: args });
+
+/** Of turns in line: a report, then a write. */
+const inLine: ScriptedModel = ({ messages }) => {
+  const answers = messages.filter(({ role }) => role === 'assistant').length;
+  if (answers === 0) return { toolCalls: [call('report', { of: 'Dover' })] };
+  return answers === 1 ? { toolCalls: [call('change')] } : { text: 'done' };
+};
 
 let folder: string;
 let lease: DevServerLease;
@@ -36,7 +46,8 @@ beforeAll(async () => {
     log: () => {},
   });
   const plugin = { localServers: [desk], sweepClock: () => Date.now() + ahead };
-  world = await createWorld({ address: lease.address, plugin });
+  const workflowsPath = fileURLToPath(new URL('../support/own-workflows.ts', import.meta.url));
+  world = await createWorld({ address: lease.address, plugin, script: inLine, worker: { workflowsPath } });
 });
 afterAll(async () => {
   await world.close();
@@ -77,6 +88,28 @@ describe('the sweep beside turns', () => {
     expect((await sweep()).filesDeleted).toBe(0);
     ahead = 8 * DAY;
     expect(await sweep()).toMatchObject({ filesDeleted: 2, transcriptsDeleted: 1, manifestsDeleted: 1 });
+    expect(await world.blobCount()).toBe(0);
+  });
+
+  it('[KEEP-1] deletes nothing of turns in line while the Workflow that runs them is open, and lets go once it is closed', async () => {
+    ahead = 0;
+    const { client, taskQueue } = world;
+    const workflowId = `own-${taskQueue}`;
+    const message = { type: 'user.message' as const, content: 'Twice.' };
+    const input = await turnInput(client, { workflowId, spec: specOf(spec), message });
+    const handle = await client.workflow.start('twoInline', { workflowId, taskQueue, args: [input] });
+    const manifests = () => Array.fromAsync(listManifests(world.store));
+    const waiting = await eventually(manifests, (all) => all.length === 2 && all.every((one) => one.waiting));
+    for (const days of [1, 8, 9, 40]) {
+      ahead = days * DAY;
+      expect(await sweep()).toMatchObject({ openTurns: 2, filesReleased: 0, filesDeleted: 0, blobsDeleted: 0 });
+    }
+    expect(await manifests()).toEqual(waiting);
+    ahead = 0;
+    await handle.terminate();
+    expect((await sweep()).filesReleased).toBe(2);
+    ahead = 8 * DAY;
+    expect((await sweep()).filesDeleted).toBe(2);
     expect(await world.blobCount()).toBe(0);
   });
 

@@ -9,7 +9,7 @@ import {
 } from '@temporalio/workflow';
 import { runAgentTurn, type AgentTurnInput, type AgentTurnResult } from '../../workflows/index.ts';
 
-export { longshoreAgentTurn } from '../../workflows/index.ts';
+export { longshoreAgentTurn, longshoreRetentionSweep } from '../../workflows/index.ts';
 
 const { greet } = proxyActivities<{ greet(name: string): Promise<string> }>({ startToCloseTimeout: '10 seconds' });
 
