@@ -44,7 +44,8 @@ export function inheritFiles(manifest: Manifest, before: readonly ManifestFile[]
 
 /**
  * Pins what a call left behind. With `supersedes`, what the same call left before under other paths is superseded in the same
- * change, each block by its own: an error is no newer content and supersedes nothing. Of two generations the later one stays.
+ * change, each block by its own: an error is no newer content and supersedes nothing. Of two generations of a run the later one
+ * stays; a run after a reset counts them anew.
  */
 export function pinFile(
   manifest: Manifest,
@@ -55,7 +56,9 @@ export function pinFile(
   const isSame = before?.sha256 === file.sha256 && before.pinnedAt !== undefined;
   const pinned: ManifestFile = { ...file, state: 'pinned', pinnedAt: isSame ? (before.pinnedAt ?? now) : now, run };
   const rivals = manifest.files.filter((other) => other.path !== file.path && isSamePart(other, file));
-  const newer = rivals.find((other) => other.state === 'pinned' && generationOf(other) > generationOf(file));
+  const newer = rivals.find(
+    (other) => other.state === 'pinned' && other.run === run && generationOf(other) > generationOf(file),
+  );
   if (newer) return put(manifest, { ...pinned, state: 'superseded', supersededBy: newer.path });
   const next = put(manifest, pinned);
   if (!supersedes) return next;

@@ -92,6 +92,15 @@ describe('a file that a call leaves', () => {
     expect(again.files.map((file) => file.state)).toEqual(['superseded', 'pinned']);
   });
 
+  it('[FILE-2] made again after a reset comes before what an earlier run left, whatever generation that was', () => {
+    let manifest = pinFile(empty, fileOf('a'), at(1));
+    manifest = pinFile(manifest, fileOf('b', { generation: 1 }), at(2));
+    manifest = pinFile(manifest, fileOf('c', { generation: 2 }), at(3));
+    manifest = enterRun(manifest, 1, at(4, 'run 2'));
+    manifest = pinFile(manifest, fileOf('d', { generation: 1 }), at(5, 'run 2'));
+    expect(['a', 'b', 'c', 'd'].map((letter) => answer(manifest, letter))).toEqual(['d', 'd', 'd', 'd']);
+  });
+
   it('[FILE-3] committed twice changes nothing, its first time kept', () => {
     const once = pinFile(empty, fileOf('a'), at(1));
     expect(pinFile(once, fileOf('a'), at(9))).toEqual(once);
