@@ -55,10 +55,11 @@ function differenceOf(pin: RecordedPin, file: ManifestFile | undefined, { commit
   return isKept ? [] : [`${history}, the manifest has it as ${file.state}`];
 }
 
+/** What is only staged is held for a time; a pause beside a model call may hold what that call has committed already. */
 function unknownToHistory(manifest: Manifest, { pins }: ResumeCheck, { run, committing }: CompareContext): string[] {
   const known = new Set(pins.map((pin) => pin.path));
   return manifest.files
     .filter((file) => isOwn(file, manifest.turn) && file.run === run && !file.inline && !known.has(file.path))
-    .filter((file) => (file.state === 'pinned' || file.state === 'staged') && !committing.has(file.callKey))
+    .filter((file) => file.state === 'pinned' && !committing.has(file.callKey))
     .map((file) => `the manifest has ${file.path} as ${file.state} (SHA-256 ${file.sha256}), history does not pin it`);
 }

@@ -15,10 +15,18 @@ const PART_BYTES = 1_000_000;
 export class RecordedPins {
   private readonly pins = new Map<string, RecordedPin>();
   private readonly blockLists = new Map<string, BlobRef>();
-  private isDue = false;
+  /** Commits so far, and which of them was a call's last. */
+  private commits = 0;
+  private readonly lastCommits = new Map<string, number>();
+  /** Pauses so far; how many of them the check under way knows, and how many were compared. */
+  private pauses = 0;
+  private checking = 0;
+  private checked = 0;
 
   /** Takes in what an Activity has committed. */
   committed(results: readonly CommittedResult[]): void {
+    this.commits += 1;
+    for (const { callKey } of results) this.lastCommits.set(callKey, this.commits);
     const settled = new Set(results.map((result) => result.callKey));
     for (const [path, pin] of this.pins)
       if (pin.staged !== undefined && settled.has(pin.staged)) this.pins.delete(path);
@@ -28,10 +36,19 @@ export class RecordedPins {
     }
   }
 
-  /** Takes in what a pause holds; the next model call compares. */
-  paused({ staged }: PauseRecord): void {
-    this.isDue = true;
+  /** How far commits are, for a pause that is being put on record. */
+  get commitsNow(): number {
+    return this.commits;
+  }
+
+  /**
+   * Takes in what a pause holds; the next model call compares. `begunAt`: how far commits were when the pause was begun. What was
+   * committed beside it is held no longer.
+   */
+  paused({ staged }: PauseRecord, begunAt: number): void {
+    this.pauses += 1;
     for (const { callKey, files, blocksRef } of staged) {
+      if ((this.lastCommits.get(callKey) ?? 0) > begunAt) continue;
       if (blocksRef) this.blockLists.set(blocksRef.sha256, blocksRef);
       for (const file of files)
         if (!this.pins.has(file.path)) this.pins.set(file.path, { ...pinOf(file), staged: callKey });
@@ -43,7 +60,8 @@ export class RecordedPins {
    * Activities ahead. Rejects with their `PinsDiffer`. Call `compared` when the model call has succeeded.
    */
   async check(turn: TurnIdentity): Promise<ResumeCheck | undefined> {
-    if (!this.isDue) return undefined;
+    if (this.checked === this.pauses) return undefined;
+    this.checking = this.pauses;
     const pins = [...this.pins.values()];
     const blockLists = [...this.blockLists.values()];
     const whole = { pins, blockLists, complete: true };
@@ -54,9 +72,9 @@ export class RecordedPins {
     return { pins: [], blockLists: blockLists.slice(0, 500), complete: false };
   }
 
-  /** Nothing is due until the next pause. */
+  /** Nothing is due until the next pause; one that came since the check is still to be compared. */
   compared(): void {
-    this.isDue = false;
+    this.checked = Math.max(this.checked, this.checking);
   }
 }
 

@@ -175,8 +175,9 @@ export class Turn {
   /** Puts a pause on record: no transcript is written, and the head stays. */
   private async commitPause(pause: PauseRecord): Promise<void> {
     this.headSavedMs = Date.now();
+    const begunAt = this.pins.commitsNow;
     await commitStep({ turn: this.identity, head: this.head, messages: [], pause });
-    this.pins.paused(pause);
+    this.pins.paused(pause, begunAt);
   }
 
   private committed(commit: StepCommit | undefined, retried: readonly RetriedResult[]): void {

@@ -8,13 +8,16 @@ import { findFile, loadManifest, updateManifest } from '../../activities/store/m
 import type { CallModelInput, CallModelResult } from '../../shared/activities.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { Manifest, ManifestFile } from '../../shared/manifest.ts';
+import { retryCall } from '../../client/retry-call.ts';
 import { at, decide, eventually, waitingCall } from '../support/approvals.ts';
-import { deskOf, openDesk, reader, writer } from '../support/local-tools.ts';
+import { deskOf, Gates, openDesk, reader, writer } from '../support/local-tools.ts';
 import { activitiesOf, contentText, inOrder, toolTexts } from '../support/turn-history.ts';
 import { createWorld, type StartedTurn, type World } from '../support/turn-world.ts';
 
 let effects = 0;
+const gates = new Gates();
 const desk = deskOf(
+  reader('short', () => 'The pilot boards at the outer buoy. '.repeat(80)),
   reader('figures', ({ name }) => `${String(name)}: the harbour counts.\n`.repeat(1_200)),
   writer('change', () => {
     effects += 1;
@@ -91,6 +94,40 @@ describe.concurrent('a turn that waited', () => {
     expect(after).toMatchObject({ ended: 'completed', endedAt: expect.any(Number) });
     expect(after).not.toHaveProperty('waiting');
     expect(after?.files[1]?.pinnedAt).toBe(manifest.files[1]?.pinnedAt);
+  });
+
+  it('[FILE-4] in which a person had a call made again beside a model call goes on, and compares after that wait too', async () => {
+    const turn = await world.start(gatedDesk, {
+      text: 'Go.',
+      script: async (_request, n) => {
+        if (n === 0) return { toolCalls: [call('change', { n })] };
+        if (n === 1) return { toolCalls: [call('short')] };
+        if (n === 2) await gates.pass('beside');
+        return n <= 3 ? { toolCalls: n === 2 ? [call('short')] : [call('change', { n })] } : { text: 'done' };
+      },
+    });
+    await decide(at(world, turn), await waitingCall(turn), 'approve');
+    await gates.reached('beside');
+    await retryCall(world.client, turn.workflowId, 't1/0/0');
+    const anew = await waitingCall(turn);
+    gates.open('beside');
+    const openCalls = async (): Promise<string> => (await turn.state()).openCalls.join();
+    await eventually(
+      async () => (await turn.state()).step,
+      (step) => step === 2,
+    );
+    await eventually(openCalls, (keys) => keys === 't1/0/0');
+    await decide(at(world, turn), anew, 'approve');
+    const last = await eventually(
+      async () => (await turn.state()).waiting?.find(({ callKey }) => callKey === 't1/3/0'),
+      (found) => found !== undefined,
+    );
+    if (!last) throw new Error('nothing waits');
+    await decide(at(world, turn), last, 'approve');
+    const { result, history } = await turn.ended();
+    expect(result).toMatchObject({ status: 'completed', error: null });
+    const inputs = activitiesOf<CallModelInput>(history, 'longshoreCallModel').map(({ input }) => input);
+    expect(inputs.map((input) => input.resume !== undefined)).toEqual([false, true, false, true, true]);
   });
 
   it.each<readonly [string, (files: readonly ManifestFile[]) => readonly ManifestFile[], RegExp]>([
