@@ -66,7 +66,8 @@ function wrongAnswer(
   if (!isObject(value) || !('result' in value || 'error' in value)) return undefined;
   const { id } = value;
   if (typeof id !== 'number' && typeof id !== 'string') return undefined;
-  return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message: `The server's answer ${problem}`, ...more } };
+  const message = `The server's answer ${problem}. The request was made and may have taken effect`;
+  return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message, ...more } };
 }
 
 /**

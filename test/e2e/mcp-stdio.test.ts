@@ -66,6 +66,7 @@ describe('a call', () => {
     const response = await call(pool, ['a', 'raw'], { result: 'text' });
     expect(response.isError).toBe(true);
     expect(firstText(response)).toContain('breaks the form of JSON-RPC');
+    expect(firstText(response)).toContain('may have taken effect');
   });
 });
 
