@@ -10,7 +10,7 @@ import type { ErrorType } from '../shared/errors.ts';
 import type { SettledCall } from '../shared/results.ts';
 import { PEOPLE_SERVER } from '../shared/sandbox-tools.ts';
 import type { ApprovalDesk } from './approvals/desk.ts';
-import { settleGated } from './approvals/gated-call.ts';
+import { noteOf, settleGated } from './approvals/gated-call.ts';
 import { gateOf } from './policy-check.ts';
 import { place, runCall } from './tool-calls.ts';
 
@@ -127,22 +127,29 @@ export class Retries {
     this.untold = [...this.untold, ...place([settled], spec).map((result) => ({ result, ...told }))];
   }
 
-  /** Policy applies again: a gated call waits for a person, whoever asked for it. Never rejects. */
-  private async make(call: ProposedCall, base: number, id: string): Promise<SettledCall> {
+  /**
+   * Policy applies again: a gated call waits for a person, whoever asked for it. What ran with a person's arguments does so again.
+   * Never rejects.
+   */
+  private async make(proposed: ProposedCall, base: number, id: string): Promise<SettledCall> {
     const { turn, spec, desk } = this.options;
+    const changed = desk.changedCalls.get(proposed.callKey);
+    const call = changed ?? proposed;
     const run = async (allowed: ProposedCall, above: number): Promise<SettledCall> => {
       const generation = base + above;
       return { ...(await runCall(allowed, { turn, spec, retry: id }, generation)), generation };
     };
     const selector = gateOf(call, spec);
     const settings = spec.config.approvals;
-    if (selector === null || !settings) return { ...(await run(call, 0)), call };
+    if (selector === null || !settings) return { ...(await run(call, 0)), call: proposed };
     // A digest of its own: neither the decision on the first call nor its denial is one on this.
     const asked = { ...call, argumentsDigest: digestOf(['retry', call.argumentsDigest, base, id]) };
     const step = desk.stepUnderWay ?? { step: parseCallKey(call.callKey)?.step ?? 0, calls: [], settled: [] };
     const isCancelled = (): boolean => CancellationScope.current().consideredCancelled;
     const settled = await settleGated(asked, selector, { desk, settings, step, isCancelled, run });
-    return { ...settled, call, generation: base + (settled.generation ?? 0) };
+    const note = settled.note ?? (changed && 'facts' in settled.result ? noteOf(changed) : undefined);
+    const generation = base + (settled.generation ?? 0);
+    return { ...settled, call: proposed, generation, ...(note !== undefined && { note }) };
   }
 
   private stateOf({ call, result }: KnownCall): { readonly word: string; readonly words: string } | null {

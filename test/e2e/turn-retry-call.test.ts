@@ -210,6 +210,27 @@ describe.concurrent('a call that is made again', () => {
     expect(resumed.length).toBeGreaterThan(0);
   });
 
+  it('[FILE-10] that ran with the arguments of a person runs with those again, not with the ones they took away', async () => {
+    const turn = await world.start(gatedDesk, {
+      text: 'Go.',
+      script: inOrder(
+        { toolCalls: [call('change', { name: 'everything' })] },
+        { toolCalls: [call('gated', { gate: 'theirs' })] },
+        { text: 'done' },
+      ),
+    });
+    const decision = { type: 'approve', arguments: { name: 'one page' }, forSession: true } as const;
+    await decide(at(world, turn), await waitingCall(turn), decision);
+    await gates.reached('theirs');
+    await retryCall(world.client, turn.workflowId, 't1/0/0');
+    gates.open('theirs');
+    const { requests, result } = await turn.ended();
+    expect(result.status).toBe('completed');
+    expect([asked.get('everything'), asked.get('one page')]).toEqual([undefined, 2]);
+    const told = contentText(requests[2]?.messages.at(-1));
+    expect(told).toMatch(/The call ran with: \{"name":"one page"\}.*changed one page 2 times/s);
+  });
+
   it('[FILE-9] while the turn is cancelled ends with it', async () => {
     const turn = await standing('cancelled', 'figures');
     await retryCall(world.client, turn.workflowId, 't1/0/0');

@@ -33,6 +33,7 @@ class Turn {
   readonly calls = new WaitingCalls();
   readonly grants = new Grants([], 10_000);
   readonly denials = new Map<string, DecidedCall>();
+  readonly changedCalls = new Map<string, ProposedCall>();
   readonly asked: ProposedCall[] = [];
   readonly results = new Map<string, SettledCall[]>();
   readonly runs: Run[] = [];

@@ -1,7 +1,7 @@
 // Where the calls of a turn wait for a person: parks them, takes decisions, keeps deadlines, and sees that the pause is on
 // record for as long as anything waits. Nothing here costs anything while nothing waits.
 import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
-import type { PauseRecord, TurnIdentity } from '../../shared/activities.ts';
+import type { PauseRecord, ProposedCall, TurnIdentity } from '../../shared/activities.ts';
 import type { ApprovalEventType } from '../../shared/approval-events.ts';
 import type {
   ApprovalGrant,
@@ -44,6 +44,8 @@ export class ApprovalDesk {
   readonly grants: Grants;
   /** What was denied in this turn, by the call's digest. */
   readonly denials = new Map<string, DecidedCall>();
+  /** Calls as they ran with a person's arguments, by call key: made again, they run with those, not with the model's. */
+  readonly changedCalls = new Map<string, ProposedCall>();
   /** The turn's catalog, once it has one; changed arguments are checked against it. */
   catalog: BlobRef | undefined;
   /** The step whose calls are, or were last, under way. */

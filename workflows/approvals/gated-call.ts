@@ -24,7 +24,7 @@ import { waitForAnswer, waitForApproval, waitForOutcome } from './waiting-call.t
 
 /** What a gated call is settled with. */
 export interface Asking {
-  readonly desk: Pick<ApprovalDesk, 'wait' | 'grants' | 'denials'>;
+  readonly desk: Pick<ApprovalDesk, 'wait' | 'grants' | 'denials' | 'changedCalls'>;
   readonly settings: ApprovalSettings;
   readonly step: StepSoFar;
   /** Whether the turn is cancelled, so that nothing may be begun. */
@@ -54,9 +54,15 @@ export async function settleGated(call: ProposedCall, selector: string, asking: 
   if (decision.type === 'deny') return deny(call, end, asking, deniedCall(call, decided));
   if (decision.type === 'approve' && decision.forSession) desk.grants.add(call, decided);
   if (!changed) return runApproved(call, decided, asking);
-  const settled = await runApproved(withArguments(call, changed), decided, asking);
-  const note = changedArgumentsNote({ arguments: changed.arguments, isLarge: changed.argumentsRef !== undefined });
-  return { ...settled, call, note };
+  const runs = withArguments(call, changed);
+  desk.changedCalls.set(call.callKey, runs);
+  const settled = await runApproved(runs, decided, asking);
+  return { ...settled, call, note: noteOf(runs) };
+}
+
+/** What the model is told of a call that ran with a person's arguments. */
+export function noteOf({ arguments: args, argumentsRef }: ProposedCall): string {
+  return changedArgumentsNote({ arguments: args, isLarge: argumentsRef !== undefined });
 }
 
 /** `ask_user_question`: the answer is the result. Never rejects. */
