@@ -16,6 +16,7 @@ import { isoTime } from './decision-view.ts';
 import { isNotFound, turnNotFound } from './errors.ts';
 import { readHistory } from './history.ts';
 import { refusalOf } from './refusal.ts';
+import { requireUpdateFits } from './update-size.ts';
 
 /** What goes with every decision. */
 export interface DecideOptions {
@@ -59,8 +60,8 @@ const MAX_APPROVER = 200;
 
 /**
  * Lets a call run. Raises `ApprovalNotFound`, `ApprovalStale`, `ApprovalConflict`, `ApprovalExpired`, `ApprovalInvalid` (changed
- * arguments that do not fit; the call waits on), `TurnNotFound`, `TurnClosed`, and `WorkerMissing` where no Worker takes the
- * decision in time. Sent again, the same decision is one.
+ * arguments that do not fit; the call waits on), `TurnNotFound`, `TurnClosed`, `SizeLimit`, and `WorkerMissing` where no Worker takes
+ * the decision in time. Sent again, the same decision is one.
  */
 export async function approve(client: Client, id: string, options: ApproveOptions = {}): Promise<Decision> {
   const { arguments: changed, forSession, ...rest } = options;
@@ -115,6 +116,7 @@ async function decide(
     approver,
     ...(reason !== undefined && { reason }),
   };
+  requireUpdateFits('The decision', input);
   const updateId = options.requestId ?? randomUUID();
   const sent = { input, updateId, timeoutMs: options.timeoutMs ?? TIMEOUT_MS };
   const result = await send(client, found.execution, sent).catch(async (error: unknown) => {

@@ -12,6 +12,7 @@ import { defaultApprover } from './decide.ts';
 import { isNotFound, turnClosed, turnNotFound } from './errors.ts';
 import { describeExecution } from './executions.ts';
 import { refusalOf } from './refusal.ts';
+import { requireUpdateFits } from './update-size.ts';
 
 /** What goes with a retry. */
 export interface RetryCallOptions {
@@ -38,7 +39,8 @@ const TIMEOUT_MS = 20_000;
 /**
  * Makes a call of an open turn again. A gated call waits for a person again. The new result is told to the model with the next
  * step; its files take the place of the earlier ones.
- * Raises `TurnNotFound`, `TurnClosed`, `CallNotFound`, `CallNotRetryable` (with the call's state), `WorkerMissing`.
+ * Raises `TurnNotFound`, `TurnClosed`, `CallNotFound`, `CallNotRetryable` (with the call's state), `SizeLimit`,
+ * `WorkerMissing`.
  */
 export async function retryCall(
   client: Client,
@@ -49,6 +51,7 @@ export async function retryCall(
   const { reason, by = defaultApprover(), timeoutMs = TIMEOUT_MS, requestId = randomUUID() } = options;
   const execution = await openExecution(client, turnId);
   const input: RetryCallInput = { workflowId: turnId, callKey, by, ...(reason !== undefined && { reason }) };
+  requireUpdateFits('The retry', input);
   try {
     const { generation } = await client.connection.withDeadline(Date.now() + timeoutMs, async () => {
       const update = await client.workflow

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { getApproval, listApprovals, type Approval } from '../../client/approvals.ts';
 import { approve, deny } from '../../client/decide.ts';
+import { retryCall } from '../../client/retry-call.ts';
 import { readTurn } from '../../client/turns.ts';
 import { LongshoreError } from '../../shared/errors.ts';
 import { deskOf, reader, writer } from '../support/local-tools.ts';
@@ -110,6 +111,26 @@ describe('a decision', () => {
     } finally {
       await lonely.close();
     }
+  });
+
+  it('[APPR-14] too large for Temporal is not sent: the turn, which could neither take nor refuse it, stays open to others', async () => {
+    const turn = await start([change('stuffed')]);
+    const [approval] = await waitingOf(turn);
+    const id = approval?.id ?? '';
+    const large = 'x'.repeat(2_200_000);
+    const sent = [
+      () => approve(world.client, id, { arguments: { n: 'stuffed', large } }),
+      () => deny(world.client, id, { reason: large }),
+      () => retryCall(world.client, turn.workflowId, 't1/0/0', { reason: large }),
+    ];
+    for (const send of sent) {
+      expect(await failure(send())).toMatchObject({
+        type: 'SizeLimit',
+        message: expect.stringContaining('limit is 1900000. Nothing was sent'),
+      });
+    }
+    await approve(world.client, id);
+    expect((await turn.result()).status).toBe('completed');
   });
 
   it('[APPR-14] on a turn that was terminated or cancelled says so, with what became of the call', async () => {
