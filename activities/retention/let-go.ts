@@ -1,7 +1,7 @@
 // Releases the pins of turns that are closed or gone, and lets go what is past its retention: tombstones first, then the
 // manifest says `deleted`, then holds are looked for once more. The bytes go later, if nothing else refers to them.
 import { deleteObjects, eachOf, runPaged, viewOf, type SweepDependencies } from './paging.ts';
-import { continuedTurns, surveyOfPage, type SurveyedTurn } from './scratch.ts';
+import { continuedTurns, isBlocked, surveyOfPage, type SurveyedTurn } from './scratch.ts';
 import { loadOrProblem, versionOf } from './survey.ts';
 import type { TemporalView } from './temporal-view.ts';
 import { listHolds } from '../store/holds.ts';
@@ -20,6 +20,7 @@ export function createSweepLetGo(dependencies: SweepDependencies): (input: Sweep
   return async ({ frame, page }) => {
     let context: LetGoContext | undefined;
     const load = async (): Promise<readonly [string, SurveyedTurn][]> => {
+      if (await isBlocked(store, frame)) return [];
       context = await contextOf(dependencies, frame);
       const survey = await surveyOfPage(store, frame, page);
       return [...survey];

@@ -63,6 +63,16 @@ export async function runningTurns(store: FileStore, frame: SweepFrame): Promise
   return new Set(Array.isArray(value) ? value.map(String) : []);
 }
 
+/** Notes that a record cannot be read: what others need is not known, and nothing is let go. */
+export async function putBlocked(store: FileStore, frame: SweepFrame): Promise<void> {
+  await putNote(store, frame, 'blocked', true);
+}
+
+/** Whether a page of the survey noted that. */
+export async function isBlocked(store: FileStore, frame: SweepFrame): Promise<boolean> {
+  return (await store.getObject(`${frame.id}/blocked`)) !== null;
+}
+
 /** Writes the hashes that a page of manifests refers to. */
 export async function putMarks(
   store: FileStore,

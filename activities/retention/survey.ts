@@ -16,7 +16,7 @@ import {
   type SweepTally,
 } from '../../shared/sweep.ts';
 import { eachOf, viewOf, type SweepDependencies } from './paging.ts';
-import { keysOfPage, putNote, runningTurns, type SurveyedTurn } from './scratch.ts';
+import { keysOfPage, putBlocked, putNote, runningTurns, type SurveyedTurn } from './scratch.ts';
 import type { TemporalView, TurnStanding } from './temporal-view.ts';
 
 interface Surveyed {
@@ -38,6 +38,7 @@ export function createSweepSurvey(
       const keys = await keysOfPage(store, frame, 'turns', page);
       const surveyed = await eachOf(keys, async (key) => survey(key, { store, temporal, running }));
       await writeSurvey(store, frame, page, surveyed);
+      if (surveyed.some(({ tally }) => (tally.blocking ?? 0) > 0)) await putBlocked(store, frame);
       return {
         tally: surveyed.reduce((sum, { tally }) => addTally(sum, tally), EMPTY_TALLY),
         oldestSavedMs: surveyed.reduce<number | null>((oldest, turn) => earlier(oldest, turn.oldestSavedMs), null),

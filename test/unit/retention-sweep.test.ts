@@ -198,6 +198,20 @@ describe('the retention sweep', () => {
     expect(await removeHold(world.store, target)).toBe(false);
   });
 
+  test('[KEEP-10] lets nothing go, of any turn, while the manifest of one cannot be read', async () => {
+    await world.put({ workflowId: 'done', files: ['content'], standing: closed(start), manifest: rule });
+    const key = { workflowId: 'done', callKey: 't1/0/0', generation: 0, argumentsDigest: 'a' };
+    await openJournal(world.store, key).markSent('attempt');
+    await world.store.putObject('manifests/session/broken', Buffer.from('{"half'));
+    const before = await world.contents();
+    world.clock.now = start + 8 * DAY;
+    const none = { filesReleased: 0, filesDeleted: 0, manifestsDeleted: 0, journalsDeleted: 0, blobsDeleted: 0 };
+    expect(await world.sweep()).toMatchObject({ ...none, stopped: true, problems: [{ type: 'BlobCorrupt' }] });
+    expect(await world.contents()).toEqual(before);
+    await world.store.deleteObject('manifests/session/broken');
+    expect(await world.sweep()).toMatchObject({ filesDeleted: 1, manifestsDeleted: 1, journalsDeleted: 1 });
+  });
+
   test('[KEEP-6] a hold set while the sweep lets go is heeded, and one that cannot be read stops the sweep', async () => {
     const [file] = await world.put({ workflowId: 'held', files: ['content'], standing: closed(start), manifest: rule });
     world.clock.now = start + 90 * DAY;
