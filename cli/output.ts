@@ -37,7 +37,7 @@ export type OutputStream = Writable & { readonly isTTY?: boolean; readonly colum
 export function createOutput(stdout: OutputStream, stderr: OutputStream, isJson: boolean): Output {
   const forPeople = isJson ? stderr : stdout;
   const isTerminal = forPeople.isTTY === true;
-  const live = isTerminal ? createLogUpdate(forPeople) : undefined;
+  const live = isTerminal ? createLogUpdate(withKnownSize(forPeople)) : undefined;
   let liveText = '';
   const printAround = (stream: OutputStream, text: string): void => {
     if (live !== undefined && liveText !== '') live.clear();
@@ -65,6 +65,17 @@ export function createOutput(stdout: OutputStream, stderr: OutputStream, isJson:
         stdout.write(bytes, (error) => (error ? undefined : resolve()));
       }),
   };
+}
+
+/** A terminal that says it has no rows or columns, as a new pseudo-terminal does, counts as one of unknown size, not as one without room. */
+function withKnownSize(stream: OutputStream): OutputStream {
+  return new Proxy(stream, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key);
+      if (key === 'columns' || key === 'rows') return value === 0 ? undefined : value;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 /** A table for people: columns padded to their widest cell, two spaces apart. */

@@ -67,7 +67,9 @@ async function runReal(name: string): Promise<number> {
 async function runAgent(spec: string, env: NodeJS.ProcessEnv, stop?: AbortSignal): Promise<number> {
   const { mcp, reports } = await prepareReports();
   const command = [here('../../cli/main.ts'), 'run', spec, '--mcp', mcp, ...args];
-  const hasTerminal = process.stdin.isTTY && (isJson ? process.stderr : process.stdout).isTTY;
+  const screen = isJson ? process.stderr : process.stdout;
+  // Nobody sits at a terminal without a size, as `script` and CI runners make them.
+  const hasTerminal = process.stdin.isTTY && screen.isTTY && screen.columns > 0;
   // A process group of its own, or the terminal's Ctrl-C would reach it beside the one that is passed on, and a second
   // one means to leave the turn running.
   const detached = process.platform !== 'win32';

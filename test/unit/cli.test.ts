@@ -52,6 +52,16 @@ describe('every command', () => {
   });
 });
 
+describe('the live line', () => {
+  it('is shown on a terminal that says it has no rows and columns', () => {
+    const screen = Object.assign(new Sink(), { isTTY: true, columns: 0, rows: 0 });
+    const output = createOutput(screen, new Sink(), false);
+    output.live('[a]pprove, [d]eny?');
+    output.endLive();
+    expect(screen.text).toContain('[a]pprove, [d]eny?');
+  });
+});
+
 describe('a failure', () => {
   const type = fc.constantFrom(...(Object.keys(ERROR_KINDS) as ErrorType[]));
 
