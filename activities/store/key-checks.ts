@@ -5,10 +5,15 @@ import { isSha256 } from './blob-checks.ts';
 
 const SEGMENT = /^(?!\.)[\w%.-]{1,200}(?<!\.)$/;
 
+/** Whether a name can be a segment of a key. */
+export function isSegment(name: string): boolean {
+  return SEGMENT.test(name);
+}
+
 /** The segments of a key. Raises `Internal` for what `objectKey` cannot have made. */
 export function segmentsOf(key: string): readonly string[] {
   const segments = key.split('/');
-  if (segments.every((segment) => SEGMENT.test(segment))) return segments;
+  if (segments.every(isSegment)) return segments;
   throw new LongshoreError(
     'Internal',
     `${JSON.stringify(key.slice(0, 200))} is no key of the file store.`,

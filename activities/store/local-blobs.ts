@@ -50,7 +50,7 @@ export function localBlobs(layout: LocalLayout, objects: IntentObjects): BlobSto
       });
     },
     async *listBlobs(prefix) {
-      for (const shard of prefix === undefined ? namesIn(layout, layout.blobs) : [prefix]) {
+      for (const shard of prefix === undefined ? namesIn(layout, layout.blobs).filter(isShard) : [prefix]) {
         for (const sha256 of namesIn(layout, join(layout.blobs, shard))) {
           const stat = isSha256(sha256) ? statOf(layout, sha256) : undefined;
           if (stat !== undefined) yield { sha256, bytes: stat.size, modifiedMs: stat.mtimeMs };
@@ -79,6 +79,10 @@ async function writeBlob(
   }
   await io(layout.place, () => syncFolder(dirname(target)));
   return { sha256, bytes };
+}
+
+function isShard(name: string): boolean {
+  return /^[0-9a-f]{2}$/.test(name);
 }
 
 function sizeOf(layout: LocalLayout, sha256: string): number | null {

@@ -88,3 +88,8 @@ export function namesIn(layout: LocalLayout, folder: string): readonly string[] 
 export function isThere(layout: LocalLayout, path: string): boolean {
   return io(layout.place, () => fs.statSync(path, { throwIfNoEntry: false }) !== undefined);
 }
+
+/** Whether a folder stands at a path. */
+export function isFolder(layout: LocalLayout, path: string): boolean {
+  return io(layout.place, () => fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true);
+}

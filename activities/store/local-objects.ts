@@ -9,7 +9,8 @@ import type { FileStore, WriteCondition } from '../../shared/file-store.ts';
 import { syncFolder } from './folders.ts';
 import { io, systemCode } from './io-errors.ts';
 import { withLock } from './key-lock.ts';
-import { isThere, namesIn, pathBelow, type LocalLayout } from './local-layout.ts';
+import { isSegment } from './key-checks.ts';
+import { isFolder, isThere, namesIn, pathBelow, type LocalLayout } from './local-layout.ts';
 import { frameObject, HEADER_BYTES, readHeader, unframeObject } from './object-frame.ts';
 import { readPart } from './read-file.ts';
 import { removeTemp, writeTemp } from './temp-file.ts';
@@ -120,9 +121,12 @@ function openIfThere(path: string): number | null {
   }
 }
 
-/** The keys below a folder in the order of their code units: `a`, `a-b`, `a/b`. */
+/** The keys below a folder in the order of their code units: `a`, `a-b`, `a/b`. Files that are no objects are passed over. */
 function* keysBelow(layout: LocalLayout, folder: string, prefix: string): Generator<string> {
-  const names = namesIn(layout, folder).map((name) => (name.endsWith('@') ? name.slice(0, -1) : `${name}/`));
+  const names = namesIn(layout, folder).flatMap((name) => {
+    if (name.endsWith('@')) return isSegment(name.slice(0, -1)) ? name.slice(0, -1) : [];
+    return isSegment(name) && isFolder(layout, `${folder}/${name}`) ? `${name}/` : [];
+  });
   for (const name of names.sort()) {
     if (name.endsWith('/')) yield* keysBelow(layout, `${folder}/${name.slice(0, -1)}`, prefix + name);
     else yield prefix + name;

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLocalStore } from '../../activities/store/local.ts';
 import type { FileStore } from '../../shared/file-store.ts';
@@ -76,6 +76,23 @@ describe('the local file store', () => {
   });
 
   describe('notices what was done to its files from outside', () => {
+    test('files that are none of its own, as file managers and backups leave them, stand in no listing and in no way', async () => {
+      const { sha256 } = await store.putBlob(randomBytes(10));
+      await store.putObject('a/b/c', randomBytes(1));
+      const roots = [join(folder, 'default', 'objects'), join(folder, 'default', 'blobs')];
+      for (const place of [
+        ...roots,
+        join(roots[0] ?? '', 'a'),
+        join(roots[0] ?? '', 'a/b'),
+        dirname(blobFile(sha256)),
+      ]) {
+        for (const name of ['.DS_Store', '.hidden@', 'notes', 'c@.bak']) fs.writeFileSync(join(place, name), 'foreign');
+      }
+      expect(await collect(store.listObjects(''))).toEqual(['a/b/c']);
+      expect(await collect(store.listObjects('a'))).toEqual(['a/b/c']);
+      expect((await collect(store.listBlobs())).map((blob) => blob.sha256)).toEqual([sha256]);
+    });
+
     const alter = (path: string, change: (content: Buffer) => Buffer): void =>
       fs.writeFileSync(path, change(fs.readFileSync(path)));
 
