@@ -152,9 +152,12 @@ export interface TurnListing {
   readonly closedAt: string | null;
 }
 
-/** The turns of a namespace, newest first. */
+/** The turns of a namespace, newest first. Of a turn with several runs, as after a reset, the newest run. */
 export async function* listTurns(client: Client): AsyncGenerator<TurnListing> {
+  const listed = new Set<string>();
   for await (const info of client.workflow.list({ query: `WorkflowType = '${AGENT_TURN_WORKFLOW}'` })) {
+    if (listed.has(info.workflowId)) continue;
+    listed.add(info.workflowId);
     const attribute = (name: string): string | null => firstText(info.searchAttributes?.[name]);
     yield {
       workflowId: info.workflowId,

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resetTurn } from '../../client/reset.ts';
-import { turnInput } from '../../client/turns.ts';
+import { listTurns, turnInput } from '../../client/turns.ts';
 import { loadManifest } from '../../activities/store/manifest.ts';
 import type { Manifest } from '../../shared/manifest.ts';
 import type { AgentTurnResult } from '../../shared/turn.ts';
@@ -75,6 +75,9 @@ describe.concurrent('a turn that is reset', () => {
     expect(reset.runId).not.toBe(first.view.runId);
     expect(await resultOf(turn)).toMatchObject({ status: 'completed', answer: 'second end', steps: 4 });
     expect([made.get('kept'), made.get('anew')]).toEqual([1, 2]);
+    const listed = async () =>
+      (await Array.fromAsync(listTurns(world.client))).filter(({ workflowId }) => workflowId === turn.workflowId);
+    await expect.poll(listed, { timeout: 10_000 }).toMatchObject([{ runId: reset.runId, status: 'completed' }]);
     const { requests } = await turn.ended();
     const [old, kept] = toolTexts(requests[5]).slice(-2);
     expect(old).toMatch(/was superseded: .*\n.*\nanew version 2/s);
