@@ -19,6 +19,7 @@ import { registerWorker } from './commands/worker.ts';
 import { errorLines, outputFailed, tellFailure } from './failure.ts';
 import { ERROR_KINDS } from '../shared/errors.ts';
 import { EXIT_INTERRUPTED, type Interrupts, listenForInterrupts } from './interrupts.ts';
+import { requireNode } from './node-version.ts';
 import type { OutputStream } from './output.ts';
 import { createOutput } from './output.ts';
 
@@ -60,6 +61,8 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
       action:
         (work) =>
         async (...given) => {
+          // `doctor` tells of it among the rest.
+          if (argv[0] !== 'doctor') requireNode();
           exitCode = (await work(...given)) ?? 0;
         },
     });

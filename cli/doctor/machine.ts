@@ -7,17 +7,14 @@ import type { FileStore, WriteCondition } from '../../shared/file-store.ts';
 import type { Home } from '../../worker/home.ts';
 import type { Finding } from './check.ts';
 import { ok } from './check.ts';
+import { isOldNode, MINIMUM_NODE } from '../node-version.ts';
 
-/** Source: architecture, section 4. */
-const MINIMUM_NODE = [22, 12] as const;
 /** Below this, in bytes, a few large results fill the disk. */
 const AMPLE_BYTES = 1024 ** 3;
 
 /** Whether this Node is new enough. */
 export async function checkNode(version: string = process.versions.node): Promise<Finding> {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [leastMajor, leastMinor] = MINIMUM_NODE;
-  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return ok(`Node ${version}`);
+  if (!isOldNode(version)) return ok(`Node ${version}`);
   return {
     status: 'missing',
     detail: `Node ${version} is older than ${MINIMUM_NODE.join('.')}`,

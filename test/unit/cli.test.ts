@@ -11,6 +11,7 @@ import { tellFailure } from '../../cli/failure.ts';
 import { Interrupted } from '../../cli/interrupts.ts';
 import { fingerprintOf, loadConfig, loadMcp } from '../../cli/load-config.ts';
 import { createOutput, table } from '../../cli/output.ts';
+import { requireNode } from '../../cli/node-version.ts';
 import { createProgram } from '../../cli/program.ts';
 import { ERROR_KINDS, type ErrorType, LongshoreError } from '../../shared/errors.ts';
 import { namedServer } from '../../worker/dev-server.ts';
@@ -49,6 +50,14 @@ describe('every command', () => {
       return !/Examples:\n {2}\$ .*longshore/.test(stdout.text);
     });
     expect(lacking.map((command) => command.name())).toEqual([]);
+  });
+});
+
+describe('the Node that runs a command', () => {
+  it('is refused below 22.12, with its version, and else is not', () => {
+    for (const version of ['20.20.2', '22.11.9'])
+      expect(() => requireNode(version)).toThrow(`Node ${version} runs this`);
+    for (const version of ['22.12.0', '24.1.0', '26.0.0']) expect(() => requireNode(version)).not.toThrow();
   });
 });
 

@@ -88,7 +88,7 @@ export function malformed(problem: string): Refusal {
   return {
     type: 'ApprovalInvalid',
     message: `This is no decision that can be taken: ${problem}`,
-    mend: 'See `ResolveApprovalInput` in the reference.',
+    mend: 'See what a decision may hold with `longshore approvals approve --help`, or in the reference.',
     state: 'unknown',
   };
 }
