@@ -12,6 +12,7 @@ import {
   saveHead,
   settleStaged,
   stageFile,
+  unheldBlobs,
   type ChangeContext,
 } from './store/manifest-changes.ts';
 import { relyOnInherited } from './store/inherited.ts';
@@ -127,18 +128,10 @@ function change(current: Manifest, { input, files, before }: Changes, context: C
   for (const { file, supersedes } of files.added) next = pinFile(next, file, { ...context, supersedes });
   next = settleStaged(next, new Set(committedCalls(commit, input.retried)));
   for (const file of files.staged) next = stageFile(next, file, context);
-  const refs = pause ? [...pause.refs, ...unheld(next, files.staged)] : refsOf(input);
+  const refs = pause ? [...pause.refs, ...unheldBlobs(next, files.staged)] : refsOf(input);
   next = saveHead(next, input.head, refs, context.now);
   if (!pause) return next;
   return { ...next, waiting: pause.waiting.map(({ callKey, kind, since }) => ({ callKey, kind, since })) };
-}
-
-/** What a settled call left under a path that keeps its present content until the commit: a file that it wrote anew, or once more. */
-function unheld({ files }: Manifest, staged: CommittedFiles['staged']): readonly BlobRef[] {
-  const held = new Set(
-    files.flatMap(({ state, sha256 }) => (state === 'pinned' || state === 'staged' ? [sha256] : [])),
-  );
-  return staged.filter(({ sha256 }) => !held.has(sha256)).map(({ sha256, bytes }) => ({ sha256, bytes }));
 }
 
 function committedCalls(commit: StepCommit | undefined, retried: readonly RetriedResult[] = []): readonly string[] {

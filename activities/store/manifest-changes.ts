@@ -73,6 +73,17 @@ export function stageFile(manifest: Manifest, file: NewFile, { run, now }: Chang
   return put(manifest, { ...file, state: 'staged', pinnedAt: before?.pinnedAt ?? now, run });
 }
 
+/**
+ * The bytes of what a settled call left under a path that keeps its present content until the commit: a file written anew, or
+ * one whose path leads elsewhere since. They are held as blobs.
+ */
+export function unheldBlobs({ files }: Manifest, staged: readonly NewFile[]): readonly BlobRef[] {
+  const held = new Set(
+    files.flatMap(({ state, sha256 }) => (state === 'pinned' || state === 'staged' ? [sha256] : [])),
+  );
+  return staged.filter(({ sha256 }) => !held.has(sha256)).map(({ sha256, bytes }) => ({ sha256, bytes }));
+}
+
 /** After the commit of these calls: what was staged for them and not pinned stands in the context itself, under no path. */
 export function settleStaged(manifest: Manifest, callKeys: ReadonlySet<string>): Manifest {
   const files = manifest.files.filter((file) => file.state !== 'staged' || !callKeys.has(file.callKey));

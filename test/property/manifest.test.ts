@@ -11,6 +11,7 @@ import {
   saveHead,
   settleStaged,
   stageFile,
+  unheldBlobs,
   type NewFile,
 } from '../../activities/store/manifest-changes.ts';
 import { resultPath } from '../../shared/call-key.ts';
@@ -99,14 +100,17 @@ class World {
     if (!turn.isOpen) return;
     const files = contents.map((letter, index) => this.fileOf(turn, { step: turn.step, index, letter, generation: 0 }));
     if (waits) {
-      this.write((manifest) => files.reduce((next, file) => stageFile(next, file, this.at()), manifest));
+      this.write((manifest) => {
+        const staged = files.reduce((next, file) => stageFile(next, file, this.at()), manifest);
+        return saveHead(staged, null, unheldBlobs(staged, files), this.now);
+      });
       this.sweep();
     }
     // The last file stands inline, under no path.
     const placed = files.slice(0, Math.max(1, files.length - 1));
     const commit = (manifest: Manifest): Manifest => {
       const pinned = placed.reduce((next, file) => pinFile(next, file, { ...this.at(), supersedes: true }), manifest);
-      return settleStaged(pinned, new Set(files.map((file) => file.callKey)));
+      return saveHead(settleStaged(pinned, new Set(files.map((file) => file.callKey))), null, [], this.now);
     };
     this.write(commit);
     if (twice) this.write(commit);
@@ -166,9 +170,12 @@ class World {
     this.release();
     const needed = new Set(
       this.turns.flatMap(({ manifest, isOpen }) =>
-        manifest.files
-          .filter(({ state }) => state === 'pinned' || state === 'staged' || (isOpen && state === 'released'))
-          .map((file) => file.sha256),
+        [
+          ...(manifest.refs ?? []),
+          ...manifest.files.filter(
+            ({ state }) => state === 'pinned' || state === 'staged' || (isOpen && state === 'released'),
+          ),
+        ].map(({ sha256 }) => sha256),
       ),
     );
     for (const turn of this.turns.filter(({ isOpen }) => !isOpen)) {
