@@ -10,8 +10,9 @@ import {
   type ResolveApprovalResult,
 } from '../shared/approvals.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
-import type { JsonObject } from '../shared/json.ts';
+import { canonicalJson, type JsonObject } from '../shared/json.ts';
 import { findAsked, type FoundAsked } from './approvals.ts';
+import type { DecisionRecord } from './asked-calls.ts';
 import { isoTime } from './decision-view.ts';
 import { isNotFound, turnNotFound } from './errors.ts';
 import { readHistory } from './history.ts';
@@ -105,9 +106,16 @@ async function decide(
   options: DecideOptions,
 ): Promise<Decision> {
   const found = await findAsked(client, id);
-  requireOpen(found);
   const { turn, call } = found.asked;
   const { digest = call.digest, reason, approver = defaultApprover() } = options;
+  const closed = closedError(found);
+  if (closed) {
+    const standing = standingDecision(found, { decision, digest });
+    if (standing === null) throw closed;
+    const { callKey } = call;
+    const decidedAt = isoTime(standing.decidedAt);
+    return { id, workflowId: turn.workflowId, callKey, decision: decision.type, decidedAt, repeated: true };
+  }
   const input: ResolveApprovalInput = {
     workflowId: turn.workflowId,
     callKey: call.callKey,
@@ -175,9 +183,14 @@ function notTaken(error: WorkflowUpdateFailedError): LongshoreError {
   );
 }
 
-function requireOpen(found: FoundAsked): void {
-  const closed = closedError(found);
-  if (closed) throw closed;
+/** The same decision as history has it: once the turn has ended nobody else can say that it stands. */
+function standingDecision(
+  { asked }: FoundAsked,
+  { decision, digest }: Pick<ResolveApprovalInput, 'decision' | 'digest'>,
+): DecisionRecord | null {
+  const same = (one: DecisionRecord): boolean =>
+    one.digest === digest && canonicalJson(one.decision) === canonicalJson(decision);
+  return asked.decisions.find(same) ?? null;
 }
 
 /** `TurnClosed`, with what became of the call; null while the turn is open. */

@@ -186,7 +186,8 @@ describe('a decision that cannot stand', () => {
     world.release();
     expect((await ended(running)).status).toBe('completed');
     expect(await readdir(join(world.folder, 'data'))).toContain('six.txt');
-    const closed = await world.longshore(['approvals', 'approve', id]);
+    expect(await world.json('approvals', 'approve', id)).toMatchObject({ repeated: true });
+    const closed = await world.longshore(['approvals', 'deny', id]);
     expectError(
       closed,
       'TurnClosed',
