@@ -2,7 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { isNotFound } from './errors.ts';
+import { executionsOfTurn } from '../shared/approvals.ts';
 import { messageOf } from '../shared/errors.ts';
+import { AGENT_TURN_WORKFLOW } from '../shared/turn.ts';
 
 /** Executions of a session's turns in Temporal. */
 export interface PurgedExecutions {
@@ -37,7 +39,9 @@ export async function deleteExecutions(client: Client, workflowIds: readonly str
   const notDeleted: (Run & { readonly reason: string })[] = [];
   const { namespace } = client.options;
   for (const workflowId of workflowIds) {
-    for (const runId of await runsOf(client, workflowId)) {
+    const runs = await runsOf(client, workflowId);
+    if (runs.length === 0) notDeleted.push(...(await runsInLine(client, workflowId)));
+    for (const runId of runs) {
       const workflowExecution = { workflowId, runId };
       try {
         await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution });
@@ -77,11 +81,20 @@ async function isThere(client: Client, { workflowId, runId }: Run): Promise<bool
   }
 }
 
-async function runsOf(client: Client, workflowId: string): Promise<readonly string[]> {
-  const query = `WorkflowId = '${workflowId.replaceAll("'", "''")}'`;
+async function runsOf(client: Client, workflowId: string, more?: string): Promise<readonly string[]> {
+  const query = `WorkflowId = '${workflowId.replaceAll("'", "''")}'${more === undefined ? '' : ` AND ${more}`}`;
   const runs: string[] = [];
   for await (const { runId } of client.workflow.list({ query })) runs.push(runId);
   return runs;
+}
+
+/** A turn in line stands in the history of a user's own Workflow, which is not ours to delete. */
+async function runsInLine(client: Client, turnId: string): Promise<PurgedExecutions['notDeleted']> {
+  const [, workflowId] = executionsOfTurn(turnId);
+  if (workflowId === undefined) return [];
+  const reason = `A Workflow of your own, which ran turn ${turnId} in line: its history has what the turn was told. Delete it yourself`;
+  const runs = await runsOf(client, workflowId, `WorkflowType != '${AGENT_TURN_WORKFLOW}'`);
+  return runs.map((runId) => ({ workflowId, runId, reason }));
 }
 
 function isAttributeUnknown(error: unknown): boolean {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deleteExecutions } from '../../client/purge.ts';
 import { runSweep } from '../../client/sweep.ts';
 import { turnInput } from '../../client/turns.ts';
 import { listManifests } from '../../activities/store/manifest.ts';
@@ -111,6 +112,9 @@ describe('the sweep beside turns', () => {
     ahead = 8 * DAY;
     expect((await sweep()).filesDeleted).toBe(2);
     expect(await world.blobCount()).toBe(0);
+    const purged = () => deleteExecutions(client, [`${workflowId}~1`]);
+    const named = { workflowId, reason: expect.stringContaining('in line') };
+    await expect.poll(purged, { timeout: 20_000 }).toMatchObject({ deleted: [], notDeleted: [named] });
   });
 
   it('[KEEP-3] leaves nothing of turns that were terminated, and whose Workflow was deleted', async () => {
