@@ -74,8 +74,10 @@ describe('Ctrl-C during run', () => {
   });
 
   it('while it waits for standard input ends it with 130', async () => {
-    const run = world.start(['run', 'agent.yaml', '--message-file', '-'], { input: null });
-    await run.says(/note:/);
+    // A note on the spec comes just before the message is read.
+    await world.write('noted.yaml', 'model: {name: openai/scripted}\nconfig: {generative_ui: {enabled: true}}\n');
+    const run = world.start(['run', 'noted.yaml', '--message-file', '-'], { input: null });
+    await run.says(/note: config\.generative_ui/);
     const end = await interrupt(run);
     expect(end.code).toBe(130);
     expectQuiet(end);
