@@ -62,7 +62,10 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
     try {
       return await answerOf(connection, input);
     } catch (error) {
-      if (error instanceof NotSentFault && !(error instanceof RefusedFault)) slot.drop(connection);
+      if (error instanceof NotSentFault && !(error instanceof RefusedFault)) {
+        // One that is gone before its first answer is not started anew at once.
+        slot.drop(connection, { isUseless: !(error instanceof SessionGoneFault) && !connection.hasAnswered });
+      }
       throw error;
     }
   }

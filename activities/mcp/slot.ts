@@ -10,8 +10,11 @@ export interface Slot {
   take(signal: AbortSignal): Promise<Connection>;
   /** Runs one request on it, which keeps it from being closed when it is dropped meanwhile. */
   use<T>(signal: AbortSignal, request: (connection: Connection) => Promise<T>): Promise<T>;
-  /** The connection is of no use any more: the next request opens another. Once is enough, and later ones do nothing. */
-  drop(connection: Connection): void;
+  /**
+   * The connection is of no use any more: the next request opens another. Once is enough, and later ones do nothing. Of a
+   * useless one the next start waits as after any failure. @default not useless
+   */
+  drop(connection: Connection, how?: { readonly isUseless?: boolean }): void;
   /** Closes at once, whatever is under way. */
   close(): Promise<void>;
 }
@@ -62,8 +65,7 @@ export function createSlot({ name, open, backoff }: SlotOptions): Slot {
     const connection = await before;
     if (connection?.isOpen === true) return connection;
     if (connection !== undefined && current === before) {
-      drop(connection);
-      if (!connection.hasAnswered) backoff.failed(uselessError(name), connection.closedAtMs);
+      drop(connection, { isUseless: !connection.hasAnswered });
     }
     if (ending.signal.aborted) throw closedError(name);
     if (current === undefined) backoff.check();
@@ -71,9 +73,10 @@ export function createSlot({ name, open, backoff }: SlotOptions): Slot {
     return current;
   }
 
-  function drop(connection: Connection): void {
+  function drop(connection: Connection, { isUseless = false } = {}): void {
     if (dropped.has(connection)) return;
     dropped.add(connection);
+    if (isUseless) backoff.failed(uselessError(name), connection.closedAtMs);
     // Another one may have taken its place already.
     if (opened === connection) current = undefined;
     if (!usesOf.has(connection)) closeInBackground(connection);
