@@ -1,6 +1,6 @@
 // A turn that is reset to before a step, and a Workflow that its own policy retries: nothing is doubled, no path leads to nothing.
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { resetTurn } from '../../client/reset.ts';
 import { listTurns, turnInput } from '../../client/turns.ts';
 import { loadManifest } from '../../activities/store/manifest.ts';
@@ -77,7 +77,10 @@ describe.concurrent('a turn that is reset', () => {
     expect([made.get('kept'), made.get('anew')]).toEqual([1, 2]);
     const listed = async () =>
       (await Array.fromAsync(listTurns(world.client))).filter(({ workflowId }) => workflowId === turn.workflowId);
-    await expect.poll(listed, { timeout: 10_000 }).toMatchObject([{ runId: reset.runId, status: 'completed' }]);
+    await vi.waitFor(
+      async () => expect(await listed()).toMatchObject([{ runId: reset.runId, status: 'completed' }]),
+      10_000,
+    );
     const { requests } = await turn.ended();
     const [old, kept] = toolTexts(requests[5]).slice(-2);
     expect(old).toMatch(/was superseded: .*\n.*\nanew version 2/s);
