@@ -1,5 +1,5 @@
 // A Worker that stops in the middle of a step, and another that takes over: nothing is lost, nothing happens twice.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { deskOf, Gates, openDesk, reader, writer } from '../support/local-tools.ts';
 import { inOrder, toolTexts } from '../support/turn-history.ts';
 import { createWorld, type World } from '../support/turn-world.ts';
@@ -48,7 +48,7 @@ describe.concurrent('a Worker that is shut down while tools run', () => {
       const script = inOrder({ toolCalls: [call('quick'), call('slow_read')] }, { text: 'done' });
       const started = await world.start(openDesk, { text: 'Go.', script });
       await gates.reached('first read');
-      await expect.poll(async () => (await started.state()).openCalls, { timeout: 10_000 }).toEqual(['t1/0/1']);
+      await vi.waitFor(async () => expect((await started.state()).openCalls).toEqual(['t1/0/1']), 10_000);
       await world.worker.stop();
       await addSecond();
       gates.open('second read');
@@ -68,7 +68,7 @@ describe.concurrent('a Worker that is shut down while tools run', () => {
       const script = inOrder({ toolCalls: [call('slow_write'), call('quick')] }, { text: 'done' });
       const started = await world.start(openDesk, { text: 'Go.', script });
       await gates.reached('first write');
-      await expect.poll(async () => (await started.state()).openCalls, { timeout: 10_000 }).toEqual(['t1/0/0']);
+      await vi.waitFor(async () => expect((await started.state()).openCalls).toEqual(['t1/0/0']), 10_000);
       await world.worker.stop();
       await addSecond();
       const { result, requests, view } = await started.ended();
