@@ -2,7 +2,7 @@
 // of the older one has something to answer with.
 import { readBlocks } from './compact-facts.ts';
 import type { CommitInput } from './commit-input.ts';
-import { answeringFile, blockOf, type NewFile } from './store/manifest-changes.ts';
+import { answeringFile, blockOf, type AddedFile, type NewFile } from './store/manifest-changes.ts';
 import { loadManifest } from './store/manifest.ts';
 import type { CommittedResult, StagedFiles, TurnIdentity } from '../shared/activities.ts';
 import { resultPath } from '../shared/call-key.ts';
@@ -12,7 +12,7 @@ import type { Manifest } from '../shared/manifest.ts';
 
 /** Files to pin, in order, and files to hold. */
 export interface CommittedFiles {
-  readonly added: readonly { readonly file: NewFile; readonly supersedes: boolean }[];
+  readonly added: readonly AddedFile[];
   readonly staged: readonly NewFile[];
 }
 

@@ -8,7 +8,7 @@ import {
   endTurn,
   enterRun,
   inheritFiles,
-  pinFile,
+  pinFiles,
   saveHead,
   settleStaged,
   stageFile,
@@ -125,7 +125,7 @@ function change(current: Manifest, { input, files, before }: Changes, context: C
     ...(frame?.retention && { retention: frame.retention }),
   };
   if (before) next = inheritFiles(next, before.files);
-  for (const { file, supersedes } of files.added) next = pinFile(next, file, { ...context, supersedes });
+  next = pinFiles(next, files.added, context);
   next = settleStaged(next, new Set(committedCalls(commit, input.retried)));
   for (const file of files.staged) next = stageFile(next, file, context);
   const refs = pause ? [...pause.refs, ...unheldBlobs(next, files.staged)] : refsOf(input);

@@ -42,28 +42,43 @@ export function inheritFiles(manifest: Manifest, before: readonly ManifestFile[]
   return { ...manifest, files: [...kept, ...manifest.files] };
 }
 
+/** A file to pin, and whether what the same call left before under other paths is superseded in the same change. */
+export interface AddedFile {
+  readonly file: NewFile;
+  /** False for an error, which is no newer content and supersedes nothing. */
+  readonly supersedes: boolean;
+}
+
 /**
- * Pins what a call left behind. With `supersedes`, what the same call left before under other paths is superseded in the same
- * change, each block by its own: an error is no newer content and supersedes nothing. Of two generations of a run the later one
- * stays; a run after a reset counts them anew.
+ * Pins what calls left behind, in this order; each block supersedes its own earlier ones. Of two generations of a run the
+ * later one stays; a run after a reset counts them anew. Its time grows with the number of files, not with its square.
  */
-export function pinFile(
-  manifest: Manifest,
-  file: NewFile,
-  { run, now, supersedes }: ChangeContext & { readonly supersedes: boolean },
-): Manifest {
-  const before = manifest.files.find((other) => other.path === file.path);
-  const isSame = before?.sha256 === file.sha256 && before.pinnedAt !== undefined;
-  const pinned: ManifestFile = { ...file, state: 'pinned', pinnedAt: isSame ? (before.pinnedAt ?? now) : now, run };
-  const rivals = manifest.files.filter((other) => other.path !== file.path && isSamePart(other, file));
-  const newer = rivals.find(
-    (other) => other.state === 'pinned' && other.run === run && generationOf(other) > generationOf(file),
-  );
-  if (newer) return put(manifest, { ...pinned, state: 'superseded', supersededBy: newer.path });
-  const next = put(manifest, pinned);
-  if (!supersedes) return next;
-  const files = next.files.map((other) => (rivals.includes(other) ? supersede(other, file.path) : other));
-  return { ...next, files };
+export function pinFiles(manifest: Manifest, added: readonly AddedFile[], { run, now }: ChangeContext): Manifest {
+  if (added.length === 0) return manifest;
+  const files = new Map(manifest.files.map((file) => [file.path, file]));
+  const parts = new Map<string, Set<string>>();
+  const noteParts = (file: NewFile): void => {
+    const part = partOf(file);
+    if (part !== null) parts.set(part, (parts.get(part) ?? new Set()).add(file.path));
+  };
+  manifest.files.forEach(noteParts);
+  for (const { file, supersedes } of added) {
+    const before = files.get(file.path);
+    const isSame = before?.sha256 === file.sha256 && before.pinnedAt !== undefined;
+    const pinned: ManifestFile = { ...file, state: 'pinned', pinnedAt: isSame ? (before.pinnedAt ?? now) : now, run };
+    const rivals = [...(parts.get(partOf(file) ?? '') ?? [])].flatMap((path) => {
+      const other = path === file.path ? undefined : files.get(path);
+      return other && partOf(other) === partOf(file) ? [other] : [];
+    });
+    const newer = rivals.find(
+      (other) => other.state === 'pinned' && other.run === run && generationOf(other) > generationOf(file),
+    );
+    files.set(file.path, newer ? { ...pinned, state: 'superseded', supersededBy: newer.path } : pinned);
+    noteParts(file);
+    if (newer || !supersedes) continue;
+    for (const other of rivals) files.set(other.path, supersede(other, file.path));
+  }
+  return { ...manifest, files: [...files.values()] };
 }
 
 /** Holds what a settled call left behind while its step waits for a person. What is pinned stays so. */
@@ -134,11 +149,13 @@ function supersede(file: ManifestFile, by: string): ManifestFile {
   return { ...file, state: file.state === 'deleted' ? 'deleted' : 'superseded', supersededBy: by };
 }
 
-/** Made by the same call as the same part of its result. Files that a call wrote under paths of its own are no parts. */
-function isSamePart(one: ManifestFile, other: NewFile): boolean {
-  if (one.origin !== other.origin || one.callKey !== other.callKey) return false;
-  const block = blockOf(one.path);
-  return block !== null && block === blockOf(other.path);
+/**
+ * What two files share that the same call made as the same part of its result; null for files that a call wrote under paths
+ * of its own, which are no parts.
+ */
+function partOf({ origin, callKey, path }: NewFile): string | null {
+  const block = blockOf(path);
+  return block === null ? null : JSON.stringify([origin, callKey, block]);
 }
 
 function generationOf({ generation = 0 }: Pick<ManifestFile, 'generation'>): number {

@@ -7,11 +7,12 @@ import {
   endTurn,
   enterRun,
   inheritFiles,
-  pinFile,
+  pinFiles,
   saveHead,
   settleStaged,
   stageFile,
   unheldBlobs,
+  type AddedFile,
   type NewFile,
 } from '../../activities/store/manifest-changes.ts';
 import { resultPath } from '../../shared/call-key.ts';
@@ -109,7 +110,11 @@ class World {
     // The last file stands inline, under no path.
     const placed = files.slice(0, Math.max(1, files.length - 1));
     const commit = (manifest: Manifest): Manifest => {
-      const pinned = placed.reduce((next, file) => pinFile(next, file, { ...this.at(), supersedes: true }), manifest);
+      const pinned = pinFiles(
+        manifest,
+        placed.map((file) => ({ file, supersedes: true })),
+        this.at(),
+      );
       return saveHead(settleStaged(pinned, new Set(files.map((file) => file.callKey))), null, [], this.now);
     };
     this.write(commit);
@@ -128,7 +133,7 @@ class World {
     const generation = (turn.generations.get(key) ?? 0) + 1;
     turn.generations.set(key, generation);
     const file = this.fileOf(turn, { step, index, letter, generation });
-    this.write((manifest) => pinFile(manifest, file, { ...this.at(), supersedes: ok }));
+    this.write((manifest) => pinFiles(manifest, [{ file, supersedes: ok }], this.at()));
     turn.context.push({ step: turn.step, path: file.path });
   }
 
@@ -235,5 +240,33 @@ it('[FILE-17] at no instant does a path in context lead to nothing, whatever is 
       }
     }),
     { numRuns: 2_000 },
+  );
+});
+
+it('[FILE-17] files pinned in one change are as if pinned one after the other', () => {
+  const file = fc.record({
+    step: fc.nat({ max: 1 }),
+    index: fc.nat({ max: 1 }),
+    letter: fc.constantFrom(...'abcd'),
+    block: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined }),
+    generation: fc.nat({ max: 2 }),
+  });
+  const added = fc.array(fc.record({ file, supersedes: fc.boolean() }), { maxLength: 12 });
+  fc.assert(
+    fc.property(added, added, (before, after) => {
+      const turn = begin(0);
+      const newFiles = (list: typeof before): readonly AddedFile[] =>
+        list.map(({ file: { step, index, letter, block, generation }, supersedes }) => {
+          const callKey = `t1/${step}/${index}`;
+          const sha256 = letter.repeat(64);
+          const path = resultPath({ callKey, tool: 'read', sha256, extension: 'json', ...(block && { block }) });
+          const made = { callKey, server: 'fs', tool: 'read', origin: turn.workflowId, generation };
+          return { file: { path, sha256, bytes: 5, mediaType: 'application/json', ...made }, supersedes };
+        });
+      const first = pinFiles(turn.manifest, newFiles(before), { run: 'run 1', now: 1 });
+      const context = { run: 'run 1', now: 2 };
+      const oneByOne = newFiles(after).reduce((manifest, one) => pinFiles(manifest, [one], context), first);
+      expect(pinFiles(first, newFiles(after), context)).toEqual(oneByOne);
+    }),
   );
 });

@@ -6,7 +6,7 @@ import {
   endTurn,
   enterRun,
   inheritFiles,
-  pinFile,
+  pinFiles,
   saveHead,
   settleStaged,
   stageFile,
@@ -17,6 +17,9 @@ import type { Manifest } from '../../shared/manifest.ts';
 
 const turn = { workflowId: 'turn', session: 'turn', turn: 1 };
 const empty: Manifest = { version: 1, turn, head: null, run: 'run 1', files: [] };
+/** Pins one file. */
+const pinFile = (manifest: Manifest, file: NewFile, { supersedes, ...context }: ReturnType<typeof at>): Manifest =>
+  pinFiles(manifest, [{ file, supersedes }], context);
 const at = (now: number, run = 'run 1') => ({ now, run, supersedes: true });
 
 /** A file of a call, known by one letter. */

@@ -7,7 +7,7 @@ import { commitPins } from '../../activities/commit.ts';
 import { createSeenRuns } from '../../activities/resume.ts';
 import { createLocalStore } from '../../activities/store/local.ts';
 import { updateManifest } from '../../activities/store/manifest.ts';
-import { pinFile, type NewFile } from '../../activities/store/manifest-changes.ts';
+import { pinFiles, type NewFile } from '../../activities/store/manifest-changes.ts';
 import { resultPath } from '../../shared/call-key.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 
@@ -37,7 +37,10 @@ it.each([
   if (!last) throw new Error('no file');
   for (const [generation, file] of files.slice(0, -1).entries()) {
     await updateManifest(store, turn, (manifest) =>
-      pinFile(manifest, { ...file, origin: turn.workflowId, generation }, { run, now: 1, supersedes: true }),
+      pinFiles(manifest, [{ file: { ...file, origin: turn.workflowId, generation }, supersedes: true }], {
+        run,
+        now: 1,
+      }),
     );
   }
   const { callKey, server, tool } = last;
