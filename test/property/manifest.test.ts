@@ -247,7 +247,7 @@ it('[FILE-17] files pinned in one change are as if pinned one after the other', 
   const file = fc.record({
     step: fc.nat({ max: 1 }),
     index: fc.nat({ max: 1 }),
-    letter: fc.constantFrom(...'abcd'),
+    letter: fc.constantFrom(...X
     block: fc.option(fc.integer({ min: 1, max: 2 }), { nil: undefined }),
     generation: fc.nat({ max: 2 }),
   });
@@ -260,7 +260,7 @@ it('[FILE-17] files pinned in one change are as if pinned one after the other', 
           const callKey = `t1/${step}/${index}`;
           const sha256 = letter.repeat(64);
           const path = resultPath({ callKey, tool: 'read', sha256, extension: 'json', ...(block && { block }) });
-          const made = { callKey, server: 'fs', tool: 'read', origin: turn.workflowId, generation };
+          const made = { callKey, server: 'fs', tool: 'read', origin: turn.manifest.turn.workflowId, generation };
           return { file: { path, sha256, bytes: 5, mediaType: 'application/json', ...made }, supersedes };
         });
       const first = pinFiles(turn.manifest, newFiles(before), { run: 'run 1', now: 1 });
