@@ -19,6 +19,10 @@ export const DISCOVERY_TOOLS = [
 /** The name of a tool of the server. */
 export type DiscoveryTool = (typeof DISCOVERY_TOOLS)[number];
 
+/** What the system message says where the tools of a server are not all shown; the list of servers follows. */
+export const DISCOVERY_INSTRUCTIONS =
+  'Most tools of the servers below are not shown to you: find them with search_tools, then run them with call_tool.';
+
 /** Tokens of one answer. @default of `discovery_tokens` */
 export const DEFAULT_DISCOVERY_TOKENS = 2_000;
 

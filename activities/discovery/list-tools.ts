@@ -22,7 +22,8 @@ export async function listTools(args: z.output<typeof listToolsArguments>, asked
   if (tools.length === 0) return `Server ${name} has no tools.`;
   if (rest.length === 0)
     return `No more tools of server ${name}: it has ${tools.length}, and this is the end of the list.`;
-  const lines = rest.map(nameLine);
+  // A line has two tokens at least, so that no more than these can fit.
+  const lines = rest.slice(0, Math.ceil(asked.budget / 2)).map(nameLine);
   const page = (shown: readonly string[]): string => {
     const last = rest[shown.length - 1];
     const more =

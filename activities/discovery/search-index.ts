@@ -5,7 +5,8 @@ import { LRUCache } from 'lru-cache';
 import MiniSearch, { type Options } from 'minisearch';
 import type { CatalogTool } from '../../shared/catalog.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../shared/json.ts';
-import { splitWords, stemOf, stemsOf } from './words.ts';
+import { splitWords } from '../../shared/words.ts';
+import { stemOf, stemsOf } from './words.ts';
 
 /** Finds tools by words. */
 export interface SearchIndex {

@@ -1,25 +1,6 @@
-// Text as words to search by: names in snake_case and camelCase taken apart, words reduced to their stems, Chinese and Japanese
-// in pairs of characters.
+// Words as the search index knows them: reduced to their stems, so that `messages` finds `message`.
 import { stemmer } from 'stemmer';
-
-const STOP_WORDS = new Set(
-  'a an the to of in on at by for from with and or is are be this that it its as into via me my i you your'.split(' '),
-);
-/** Longer words are data, not language. */
-const WORD_CHARACTERS = 40;
-const WITHOUT_SPACES = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u;
-
-/** The parts of a text in order, in lower case; not yet stems. */
-export function splitWords(text: string): string[] {
-  return text
-    .normalize('NFKC')
-    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
-    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}\p{M}]+/u)
-    .filter((word) => word !== '')
-    .flatMap((word) => (WITHOUT_SPACES.test(word) ? pairs(word) : [word.slice(0, WORD_CHARACTERS)]));
-}
+import { splitWords, STOP_WORDS } from '../../shared/words.ts';
 
 /** The form of a word that the index knows, or null where it says nothing. */
 export function stemOf(word: string): string | null {
@@ -29,10 +10,4 @@ export function stemOf(word: string): string | null {
 /** The stems of a text, in order. */
 export function stemsOf(text: string): string[] {
   return splitWords(text).flatMap((word) => stemOf(word) ?? []);
-}
-
-function pairs(word: string): string[] {
-  const characters = Array.from(word);
-  if (characters.length < 2) return characters;
-  return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
 }
