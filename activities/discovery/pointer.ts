@@ -129,10 +129,9 @@ function notThere({ value, pointer }: Omit<Part, 'from'>, segment: string): Disc
   if (Array.isArray(value)) return new DiscoveryFault(`${none}: it is a list of ${value.length}, counted from 0.`);
   const names = Object.keys(value);
   if (names.length === 0) return new DiscoveryFault(`${none}: it is empty.`);
-  if (typeof (value as JsonObject)['$ref'] === 'string') {
-    return new DiscoveryFault(
-      `${none}: its "$ref" ${quoted(String((value as JsonObject)['$ref']))} leads nowhere in this schema.`,
-    );
+  const reference = (value as JsonObject)['$ref'];
+  if (typeof reference === 'string') {
+    return new DiscoveryFault(`${none}: its "$ref" ${quoted(reference)} leads nowhere in this schema.`);
   }
   return new DiscoveryFault(
     `${none}. It has: ${nameList(nearestNames(unescaped(segment), names, names.length), 600)}.`,

@@ -58,14 +58,16 @@ export async function buildSearchIndex(tools: readonly CatalogTool[]): Promise<S
   const index = new MiniSearch<ToolDocument>(optionsOf(known));
   let since = performance.now();
   // Lengths are averaged in the order of adding: in one order, so that the same tools have the same ranks.
+  const names: ToolNames[] = [];
   for (const id of inOrderOfNames(tools)) {
     const tool = tools[id];
-    if (tool) index.add(documentOf(id, tool));
+    if (!tool) continue;
+    index.add(documentOf(id, tool));
+    names[id] = { stems: stemsOf(tool.tool.slice(0, 200)).join(' '), exposedName: tool.exposedName };
     if (performance.now() - since < LONGEST_TURN_MS) continue;
     await nextTick();
     since = performance.now();
   }
-  const names = tools.map(({ tool, exposedName }) => ({ stems: stemsOf(tool.slice(0, 200)).join(' '), exposedName }));
   return { search: (query) => rank(index, names, query), common: commonArguments(tools) };
 }
 
@@ -107,6 +109,8 @@ function optionsOf(known: Set<string>): Options<ToolDocument> {
     },
     searchOptions: {
       processTerm: stemOf,
+      // A word counts once or twice, not more, and more in a short name than in a long one.
+      bm25: { k: 0.6, b: 0.9, d: 0.2 },
       boost: { name: 3, title: 2, description: 1, arguments: 0.5 },
       prefix: (term) => term.length >= 3,
       fuzzy: (term) => term.length >= 4 && !known.has(term) && 0.25,
@@ -135,10 +139,10 @@ function addArgumentNames(schema: JsonValue | undefined, names: string[], level:
     for (const [name, property] of Object.entries(schema['properties'])) {
       if (names.length >= ARGUMENT_NAMES) return;
       names.push(name.slice(0, 100));
-      inner.push(property as JsonValue);
+      inner.push(property);
     }
   }
-  if (isObject(schema['items'])) inner.push(schema['items'] as JsonValue);
+  if (isObject(schema['items'])) inner.push(schema['items']);
   for (const property of inner) addArgumentNames(property, names, level + 1);
 }
 

@@ -39,8 +39,8 @@ function argumentList(schema: JsonObject, common: ReadonlySet<string>): string {
   const firsts = needed.slice(0, REQUIRED_SHOWN);
   const seconds = others.filter(([name]) => !common.has(name)).slice(0, Math.max(0, SHOWN - firsts.length));
   const shown = [
-    ...firsts.map(([name, property]) => `${argumentName(name)}: ${typeOf(property as JsonValue, schema)}`),
-    ...seconds.map(([name, property]) => `${argumentName(name)}?: ${typeOf(property as JsonValue, schema)}`),
+    ...firsts.map(([name, property]) => `${argumentName(name)}: ${typeOf(property, schema)}`),
+    ...seconds.map(([name, property]) => `${argumentName(name)}?: ${typeOf(property, schema)}`),
   ];
   const more = needed.length - firsts.length;
   if (more > 0) shown.push(`… ${more} more required, ${others.length - seconds.length} optional`);
@@ -61,13 +61,13 @@ export function typeOf(given: JsonValue, root: JsonObject): string {
 
 function describeType(given: JsonValue, root: JsonObject, level: number): string {
   if (!isObject(given) || level > 3) return 'any';
-  const schema = dereferenced(given as JsonObject, root);
-  if ('const' in schema) return literal(schema['const'] as JsonValue);
+  const schema = dereferenced(given, root);
+  if ('const' in schema) return literal(schema['const']);
   if (Array.isArray(schema['enum'])) return valuesOf(schema['enum'] as readonly JsonValue[]);
   const choices = schema['anyOf'] ?? schema['oneOf'];
   if (Array.isArray(choices) && choices.length > 0) return unionOf(choices as readonly JsonValue[], root, level);
   const type = schema['type'];
-  if (type === 'array') return `${arrayItem(schema['items'] as JsonValue, root, level)}[]`;
+  if (type === 'array') return `${arrayItem(schema['items'], root, level)}[]`;
   if (Array.isArray(type)) return joined(type.map((name) => oneLine(String(name), 20)));
   if (typeof type === 'string') return oneLine(type, 20);
   return isObject(schema['properties']) ? 'object' : 'any';
@@ -104,5 +104,5 @@ function plainType(schema: JsonValue): string {
 
 function dereferenced(schema: JsonObject, root: JsonObject): JsonObject {
   const target = resolveReference(root, schema);
-  return target && isObject(target.value) ? (target.value as JsonObject) : schema;
+  return target && isObject(target.value) ? target.value : schema;
 }
