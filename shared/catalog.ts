@@ -1,6 +1,7 @@
 // The catalog of a turn: what the servers offer, after the spec's selection, under the names the model uses.
 import type { BlobRef } from './file-store.ts';
 import type { JsonObject } from './json.ts';
+import type { ToolAnnotations } from './tool-server.ts';
 
 /** What a call may do, by its annotations: it decides what may be sent again. Source: architecture D11. */
 export type ToolEffect = 'read' | 'idempotent' | 'write';
@@ -14,11 +15,15 @@ export interface CatalogTool {
   readonly exposedName: string;
   readonly server: string;
   readonly tool: string;
+  /** The server's title for people, beside a description. @default the tool has none */
+  readonly title?: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
   readonly tags: readonly ToolTag[];
   readonly effect: ToolEffect;
+  /** As the server and the configuration have them. @default none are known; the tags say what counts */
+  readonly annotations?: ToolAnnotations;
   /** Digest of the input schema. */
   readonly schemaHash: string;
 }

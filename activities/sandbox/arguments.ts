@@ -8,16 +8,15 @@ import type { JsonObject } from '../../shared/json.ts';
 export const SANDBOX_ROOT = '/sandbox';
 
 const path = z.string().min(1).max(1024).transform(normalizePath);
-const filePath = path.describe('Path of the file, as in /sandbox/tool-results/…');
 
 /** Arguments of `read_file`. */
 export const readFileArguments = z
   .strictObject({
-    path: filePath,
-    offset_bytes: z.int().min(0).optional().describe('Start at this byte, from 0.'),
-    length_bytes: z.int().min(1).optional().describe('Bytes to show; at most what fits the limit is shown.'),
-    start_line: z.int().min(1).optional().describe('Start at this line, from 1; instead of offset_bytes.'),
-    line_count: z.int().min(1).optional().describe('Lines to show; instead of length_bytes.'),
+    path,
+    offset_bytes: z.int().min(0).optional(),
+    length_bytes: z.int().min(1).optional(),
+    start_line: z.int().min(1).optional(),
+    line_count: z.int().min(1).optional(),
   })
   .transform(({ offset_bytes, length_bytes, start_line, line_count, ...rest }, context) => {
     const byLines = start_line !== undefined || line_count !== undefined;
@@ -30,34 +29,30 @@ export const readFileArguments = z
 
 /** Arguments of `search_file`. */
 export const searchFileArguments = z.strictObject({
-  path: filePath,
-  pattern: z
-    .string()
-    .min(1)
-    .max(1000)
-    .describe('Regular expression in RE2 syntax (no lookaround, no backreferences), matched within each line.'),
-  literal: z.boolean().default(false).describe('Take the pattern as plain text.'),
+  path,
+  pattern: z.string().min(1).max(1000),
+  literal: z.boolean().default(false),
   ignore_case: z.boolean().default(false),
-  context_lines: z.int().min(0).max(20).default(0).describe('Lines to show before and after each match.'),
-  max_matches: z.int().min(1).max(500).default(20).describe('Matches to list; all are counted.'),
-  offset_bytes: z.int().min(0).default(0).describe('List only matches that start at this byte or later.'),
+  context_lines: z.int().min(0).max(20).default(0),
+  max_matches: z.int().min(1).max(500).default(20),
+  offset_bytes: z.int().min(0).default(0).describe('Lists matches from here on.'),
 });
 
 /** Arguments of `infer_schema`. */
 export const inferSchemaArguments = z.strictObject({
-  path: filePath,
+  path,
   pointer: z
     .string()
     .max(1024)
     .regex(/^(\/.*)?$/s, 'must be empty or begin with "/"')
     .default('')
-    .describe('JSON Pointer to the part to describe, as in /data/items/0. The whole file if left out.'),
+    .describe('JSON Pointer to a part, as in /data/items/0'),
 });
 
 /** Arguments of `query_json`. */
 export const queryJsonArguments = z.strictObject({
-  path: filePath,
-  query: z.string().min(1).max(16_384).describe('In JSONata.'),
+  path,
+  query: z.string().min(1).max(16_384),
   language: z.literal('jsonata').default('jsonata'),
 });
 
@@ -67,15 +62,14 @@ export const listFilesArguments = z.strictObject({
     .string()
     .max(1024)
     .default('')
-    .transform((prefix) => (prefix === '' ? '' : normalizePath(prefix)))
-    .describe('Only paths that begin so.'),
-  after: z.string().max(1024).default('').describe('Only paths after this one: the next page.'),
+    .transform((prefix) => (prefix === '' ? '' : normalizePath(prefix))),
+  after: z.string().max(1024).default('').describe('Only paths after this one'),
 });
 
 /** Arguments of `write_file`. */
 export const writeFileArguments = z.strictObject({
-  path: path.describe('Where to write.'),
-  content: z.string().describe('The whole content, at most 1 MiB as UTF-8.'),
+  path,
+  content: z.string(),
 });
 
 /** Every tool's schema, by its name. */
@@ -98,7 +92,7 @@ export function isSandboxTool(tool: string): tool is SandboxTool {
 
 /** The JSON Schema of a tool's arguments, as the model sees it. */
 export function argumentSchema(tool: SandboxTool): JsonObject {
-  const { $schema: _, ...schema } = z.toJSONSchema(ARGUMENT_SCHEMAS[tool], { io: 'input', override: dropSafeBounds });
+  const { $schema: _, ...schema } = z.toJSONSchema(ARGUMENT_SCHEMAS[tool], { io: 'input', override: shorten });
   // What zod makes of these schemas is JSON by its purpose.
   return schema as JsonObject;
 }
@@ -124,8 +118,9 @@ export function normalizeSandboxArguments(tool: string, given: JsonObject): Json
   return parsed.success ? parsed.data : given;
 }
 
-// JSON Schema bounds that only say "a safe integer" cost tokens and tell nothing.
-function dropSafeBounds({ jsonSchema }: { jsonSchema: { minimum?: number; maximum?: number } }): void {
-  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+// The schema goes with every request: what only bounds a value is left to the check itself, whose fault names it.
+const NOT_SHOWN = ['minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'default'];
+
+function shorten({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
+  for (const key of NOT_SHOWN) delete jsonSchema[key];
 }

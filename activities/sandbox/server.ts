@@ -38,16 +38,16 @@ export const sandboxReadTools: ReadonlySet<string> = new Set(SANDBOX_READ_TOOLS)
 
 const DESCRIPTIONS: Readonly<Record<SandboxTool, string>> = {
   read_file:
-    'Shows a part of a sandbox file, by bytes (default: from the start) or by lines. Never more than the limit; the first line of the answer says what was shown of how much, and where to go on. For large JSON use infer_schema and query_json instead of reading it all.',
+    'Shows part of a sandbox file, by bytes (default: from the start) or by lines, within a limit; the first line says what was shown and where to go on. For large JSON use infer_schema and query_json.',
   search_file:
-    'Finds a regular expression (RE2) or literal text in a sandbox file of any size. Counts all matches and lists the first with line number, byte offset and context, also inside one very long line.',
+    'Finds a regular expression (RE2: no lookaround or backreferences) or literal text within the lines of a sandbox file of any size. Counts all matches, lists the first with line, byte offset and context.',
   infer_schema:
-    'Describes what a sandbox file holds without reading it all: for JSON and JSON lines its types, keys and array lengths, or where it is not valid; for CSV its columns and rows; for text its lines. pointer narrows it to a part.',
+    'Describes a sandbox file without reading it all: types, keys and array lengths of JSON and JSON lines, or where it is not valid; columns and rows of CSV; lines of text.',
   query_json:
-    'Computes an answer from a JSON, JSON lines or CSV file with JSONata. Examples: $count(agents) counts, $sum(items.price) adds up, items[price > 10].name filters and selects. JSON lines and CSV are arrays: $count($), $[0], $[name="x"].price. A list of one item comes as the item itself.',
-  list_files: 'Lists the sandbox files of this turn with size, type and the call that made each.',
+    'Computes an answer from a JSON, JSON lines or CSV file by JSONata: $count(agents), $sum(items.price), items[price > 10].name. JSON lines and CSV are arrays: $[0], $[name="x"].price. A list of one item comes as the item itself.',
+  list_files: "Lists this turn's sandbox files: size, type, and the call that made each.",
   write_file:
-    'Writes a text file below /sandbox/ (not below /sandbox/tool-results/), at most 1 MiB; replaces what was there. Readable from the next step on.',
+    'Writes a text file of at most 1 MiB below /sandbox/, not below /sandbox/tool-results/; replaces what was there. Readable from the next step on.',
 };
 
 /** What the server offers. */
