@@ -3,7 +3,7 @@
 import type { AgentSpec, SpecServer } from './agent-spec.ts';
 import type { ApprovalEventType } from './approval-events.ts';
 import type { ApprovalGrant, DecidedCall, WaitingCall } from './approvals.ts';
-import type { CatalogFacts, ToolEffect, ToolTag } from './catalog.ts';
+import type { CatalogFacts, ServerCatalogRef, ToolEffect, ToolTag } from './catalog.ts';
 import type { BlockFacts, FileFacts, ModelUsage, ResultFacts } from './facts.ts';
 import type { BlobRef } from './file-store.ts';
 import type { JsonObject, JsonValue } from './json.ts';
@@ -88,6 +88,26 @@ export interface ListToolsInput {
   readonly servers: readonly SpecServer[];
   /** Whether the agent may ask a person by `ask_user_question`. @default false */
   readonly askUserQuestions?: boolean;
+  /** As in the turn's input: absent, everything is preloaded. */
+  readonly deferral?: 1;
+}
+
+/** Input of `longshoreLoadCatalog`: what a deferred server offers, asked when it is needed. */
+export interface LoadCatalogInput {
+  readonly turn: TurnIdentity;
+  readonly server: SpecServer;
+  /** A discovery tool or a call needs it, or a call found that it has changed. */
+  readonly reason: 'discovery' | 'call' | 'changed';
+  /** The hash that the turn has, where it has one. */
+  readonly known?: string;
+}
+
+/** Input of `longshoreJudgeCall`: a call whose server was not known when the model asked for it. */
+export interface JudgeCallInput {
+  readonly turn: TurnIdentity;
+  /** As proposed, with `unresolved`. */
+  readonly call: ProposedCall;
+  readonly catalog: ServerCatalogRef;
 }
 
 /** Input of `longshoreCallModel`: the transcript's head and what is new since. */
@@ -108,6 +128,8 @@ export interface CallModelInput {
   readonly resume?: ResumeCheck;
   /** Results of calls that a person had made anew, to be told after the commit. */
   readonly retried?: readonly RetriedResult[];
+  /** Catalogs that the turn has loaded: calls are judged by them first, and the manifest keeps them. @default none */
+  readonly catalogs?: readonly ServerCatalogRef[];
 }
 
 /** A file that history pins, as the manifest must know it. */
@@ -177,8 +199,19 @@ export interface ProposedCall {
   readonly schemaHash: string;
   readonly tags: readonly ToolTag[];
   readonly effect: ToolEffect;
+  /** The wrapper by which the model asked for it; `server`, `tool` and `arguments` are those behind it. */
+  readonly via?: 'call_tool';
+  /** Its server's catalog is not loaded: to be loaded, and the call judged by it, before anything else. Tags, effect and
+   * schema hash are not known before. */
+  readonly unresolved?: true;
   /** Why the call cannot be made: the text the model gets as the result. */
-  readonly fault?: { readonly type: 'unknown-tool' | 'bad-arguments'; readonly text: string; readonly tokens: number };
+  readonly fault?: {
+    readonly type: 'unknown-tool' | 'bad-arguments';
+    readonly text: string;
+    readonly tokens: number;
+    /** What was wrong with the call. @default tool for `unknown-tool`, arguments for `bad-arguments` */
+    readonly stage?: 'server' | 'tool' | 'arguments';
+  };
 }
 
 /** Result of `longshoreCallModel`. */
@@ -195,6 +228,8 @@ export interface CallModelResult {
   readonly costUsd?: number;
   /** Tokens of the whole request, by our count. */
   readonly sentTokens: number;
+  /** Of these, what the tool array's definitions take. */
+  readonly definitionTokens?: number;
   readonly attempts: number;
   readonly durationMs: number;
   /** Digest of the decisions in `commit` as they were received; absent without a commit. */
@@ -220,6 +255,10 @@ export interface CallToolInput {
   readonly perResultTokens: number;
   readonly previewCharacters: number;
   readonly imageTokens: number;
+  /** Of a discovery call: what it looks at, and what its answer may take. */
+  readonly discovery?: { readonly catalogs: readonly ServerCatalogRef[]; readonly tokens: number };
+  /** Of the others: whether the schema is compared with what the server offers now, before anything is sent. */
+  readonly checkSchema?: true;
 }
 
 /** Input of `longshoreCommitStep`: what the next model call would have done in passing. */
@@ -236,6 +275,7 @@ export interface CommitStepInput {
   readonly pause?: PauseRecord;
   /** As in `CallModelInput`. */
   readonly retried?: readonly RetriedResult[];
+  readonly catalogs?: readonly ServerCatalogRef[];
   /** With `ended`: blobs that the turn's result refers to, such as a large answer. */
   readonly refs?: readonly BlobRef[];
   /** With `ended`, for telemetry: who was asked, and when (milliseconds since 1970). */

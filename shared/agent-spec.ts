@@ -71,7 +71,11 @@ export interface AgentSpec {
   readonly response_format: ResponseFormat;
   readonly config: {
     readonly iteration_limit: number;
-    readonly context_management: { readonly large_tool_response: LargeToolResponse };
+    readonly context_management: {
+      readonly large_tool_response: LargeToolResponse;
+      /** Tokens of one answer of a discovery tool, at least 300. @default 2000 */
+      readonly discovery_tokens?: number;
+    };
     readonly budgets: Budgets;
     /** Absent in histories from before approvals: gated calls are then denied. */
     readonly approvals?: ApprovalSettings;

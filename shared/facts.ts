@@ -92,6 +92,8 @@ export interface ResultFacts {
   readonly exempt?: boolean;
   /** Files that the call wrote under a path of its own (`write_file`). */
   readonly written?: readonly FileFacts[];
+  /** The call was not made, since the tool's schema is another than the turn knows: hashes; `is` is null for a tool that is gone. */
+  readonly schemaChanged?: { readonly was: string; readonly is: string | null };
   /** Anything worth telling in the record: the server's `_meta`, progress, a journal's find. */
   readonly note?: JsonValue;
   /** From 1. */

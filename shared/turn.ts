@@ -26,6 +26,8 @@ export interface AgentTurnInput {
   readonly searchAttributes?: boolean;
   /** Whether `LongshoreRemindedAt` is registered too. @default false */
   readonly reminderAttribute?: boolean;
+  /** Set by clients that know of deferral; in histories from before everything is preloaded. */
+  readonly deferral?: 1;
 }
 
 /** How a turn ends. */
