@@ -1,14 +1,16 @@
 // The Activity `longshoreCallModel`: commits the step before, asks the model, appends both to the transcript.
 import { LRUCache } from 'lru-cache';
 import { runAttempt, type Attempt } from './attempt.ts';
+import { createCatalogReader, type ReadCatalog } from './catalogs/read-catalog.ts';
 import { lostFilesNotice } from './check-files.ts';
 import { withBlocks, type SeenRuns } from './commit.ts';
 import { committedMessages, committedTokens, noticeTokens, retriedMessages } from './commit-messages.ts';
 import type { ActivityDependencies } from './dependencies.ts';
+import type { CallCatalogs } from './judge/catalogs.ts';
 import { countTokens } from './measure.ts';
 import { asFinal, final, withOwnCount } from './model/finality.ts';
 import { createMessageResolver, type MessageResolver } from './messages.ts';
-import { proposeCalls, type CatalogIndex } from './proposed-calls.ts';
+import { proposeCalls } from './proposed-calls.ts';
 import { commitAndCheck, createSeenRuns } from './resume.ts';
 import { systemText } from './system-text.ts';
 import { createTranscriptStore, type Transcript, type TranscriptStore } from './transcript.ts';
@@ -27,7 +29,7 @@ import { LongshoreError } from '../shared/errors.ts';
 import type { ModelUsage } from '../shared/facts.ts';
 import type { BlobRef } from '../shared/file-store.ts';
 import type { TranscriptMessage } from '../shared/messages.ts';
-import type { ModelAnswer, RequestMessage } from '../shared/model.ts';
+import type { ModelAnswer, RequestMessage, RequestTool } from '../shared/model.ts';
 
 /** An answer above this goes through history by reference. */
 const INLINE_ANSWER_BYTES = 128 * 1024;
@@ -35,38 +37,48 @@ const INLINE_ANSWER_BYTES = 128 * 1024;
 /** More of them are told in the transcript alone: this one stands in history. */
 const RECORDED_LOST_FILES = 100;
 
+/** A turn's catalog with what requests need of it. */
+export interface ToolArray {
+  readonly catalog: Catalog;
+  readonly definitions: readonly RequestTool[];
+  readonly definitionTokens: number;
+}
+
 /** What both Activities that commit share, made once a Worker. */
 export interface TurnServices {
   readonly transcripts: TranscriptStore;
   readonly runs: SeenRuns;
   readonly resolver: MessageResolver;
-  readonly catalogs: (ref: BlobRef) => Promise<CatalogIndex>;
+  readonly catalogs: ReadCatalog;
+  /** A catalog as a turn's requests have it. */
+  readonly toolArray: (ref: BlobRef) => Promise<ToolArray>;
   /** Tokens of a system text, counted once: it is the same with every request of a turn. */
   readonly systemTokens: (text: string) => Promise<number>;
 }
 
 /** Caches over one store. */
 export function createTurnServices({ store }: ActivityDependencies): TurnServices {
-  const catalogs = new LRUCache<string, CatalogIndex>({ max: 64 });
+  const arrays = new LRUCache<string, ToolArray>({ max: 64 });
   const systemTokens = new LRUCache<string, number>({ max: 64 });
+  const catalogs = createCatalogReader(store);
   return {
     transcripts: createTranscriptStore(store),
     runs: createSeenRuns(),
     resolver: createMessageResolver(store),
-    async catalogs(ref) {
-      const cached = catalogs.get(ref.sha256);
+    catalogs,
+    async toolArray(ref) {
+      const cached = arrays.get(ref.sha256);
       if (cached) return cached;
-      // The blob is verified by hash, and only `longshoreListTools` makes catalogs.
-      const catalog = JSON.parse(Buffer.from(await store.readBlob(ref.sha256)).toString('utf8')) as Catalog;
+      const catalog = await catalogs(ref);
       const definitions = catalog.tools.map(({ exposedName, description, inputSchema }) => ({
         name: exposedName,
         description,
         inputSchema,
       }));
       const { tokens } = await countTokens(JSON.stringify(definitions));
-      const index = { catalog, definitions, definitionTokens: tokens };
-      catalogs.set(ref.sha256, index);
-      return index;
+      const array = { catalog, definitions, definitionTokens: tokens };
+      arrays.set(ref.sha256, array);
+      return array;
     },
     async systemTokens(text) {
       const cached = systemTokens.get(text);
@@ -89,17 +101,21 @@ export function createCallModel(
       const lost = await commitAndCheck(dependencies.store, input, attempt, services.runs);
       const base = await services.transcripts.load(input.head);
       const frame = frameOf(input, base);
-      const catalog = await services.catalogs(frame.catalog);
+      const array = await services.toolArray(frame.catalog);
       const { added, addedTokens } = await addedBy(input, lost);
-      const system = systemText(frame, catalog.catalog);
+      const system = systemText(frame, array.catalog);
       const messages = await services.resolver.resolve([...base.messages, ...added]);
       const request = system === '' ? messages : [{ role: 'system' as const, text: system }, ...messages];
-      const sentTokens = base.tokens + addedTokens + catalog.definitionTokens + (await services.systemTokens(system));
-      const answer = await ask({ request, frame, catalog, sentTokens }, attempt, dependencies);
+      const sentTokens = base.tokens + addedTokens + array.definitionTokens + (await services.systemTokens(system));
+      const answer = await ask({ request, frame, array, sentTokens }, attempt, dependencies);
       const step = { input, base, added, addedTokens };
-      const result = await appendAnswer(step, answer, catalog, { dependencies, services });
+      const loaded = await Promise.all((input.catalogs ?? []).map(async ({ ref }) => services.catalogs(ref)));
+      const catalogs = { frame: array.catalog, loaded };
+      const result = await appendAnswer(step, answer, catalogs, { dependencies, services });
       const told = lost.length > 0 && { lostFiles: lost.slice(0, RECORDED_LOST_FILES) };
-      return { ...result, ...told, sentTokens, attempts: attempt.number, durationMs: Date.now() - attempt.startedMs };
+      const { definitionTokens } = array;
+      const durationMs = Date.now() - attempt.startedMs;
+      return { ...result, ...told, sentTokens, definitionTokens, attempts: attempt.number, durationMs };
     });
 }
 
@@ -130,12 +146,12 @@ function frameOf(input: CallModelInput, base: Transcript): TurnFrame {
 interface Question {
   readonly request: readonly RequestMessage[];
   readonly frame: TurnFrame;
-  readonly catalog: CatalogIndex;
+  readonly array: ToolArray;
   readonly sentTokens: number;
 }
 
 async function ask(
-  { request, frame, catalog, sentTokens }: Question,
+  { request, frame, array, sentTokens }: Question,
   attempt: Attempt,
   { askModel, modelIdleTimeoutMs: idleMs = MODEL_IDLE_TIMEOUT_MS }: ActivityDependencies,
 ): Promise<ModelAnswer> {
@@ -148,7 +164,7 @@ async function ask(
       params: frame.model.params,
       responseFormat: frame.responseFormat,
       messages: request,
-      tools: catalog.definitions,
+      tools: array.definitions,
       signal: AbortSignal.any([attempt.signal, idle.signal]),
       onPart: () => {
         clearTimeout(timer);
@@ -192,16 +208,16 @@ interface Step {
   readonly addedTokens: number;
 }
 
-type AnswerFacts = Omit<CallModelResult, 'sentTokens' | 'attempts' | 'durationMs'>;
+type AnswerFacts = Omit<CallModelResult, 'sentTokens' | 'definitionTokens' | 'attempts' | 'durationMs'>;
 
 async function appendAnswer(
   { input, base, added, addedTokens }: Step,
   answer: ModelAnswer,
-  catalog: CatalogIndex,
+  catalogs: CallCatalogs,
   { dependencies, services }: { dependencies: ActivityDependencies; services: TurnServices },
 ): Promise<AnswerFacts> {
   const { store, prices } = dependencies;
-  const proposed = await proposeCalls(answer, { input, base, catalog, store });
+  const proposed = await proposeCalls(answer, { input, base, catalogs, store });
   const { text, reasoning } = answer;
   const toolCalls = proposed.map(({ transcript }) => transcript);
   const message: TranscriptMessage = { type: 'assistant.message', text, reasoning, toolCalls };

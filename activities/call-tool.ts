@@ -1,40 +1,71 @@
 // The Activity `longshoreCallTool`: one tool call, its request sent once. Source: architecture D11.
 import { createHash } from 'node:crypto';
 import { runAttempt, type Attempt } from './attempt.ts';
+import { performDiscovery, performSandbox } from './built-in-calls.ts';
+import { createPresentTools, type PresentTools } from './catalogs/present-tools.ts';
+import { createCatalogReader, type ReadCatalog } from './catalogs/read-catalog.ts';
+import { checkSchema } from './check-schema.ts';
 import { compactFacts } from './compact-facts.ts';
 import type { ActivityDependencies } from './dependencies.ts';
-import { countTokens } from './measure.ts';
 import { pickPayload } from './payload/pick.ts';
-import { callSandboxTool } from './sandbox/server.ts';
 import { stageResult, type StagedFacts } from './staging.ts';
 import { openJournal, unrecordedKey, type Journal, type JournalKey } from './store/journal.ts';
+import { errorFacts, textFacts } from './text-facts.ts';
 import type { CallToolInput } from '../shared/activities.ts';
-import { LongshoreError, messageOf, sentencesOf } from '../shared/errors.ts';
-import { TOKEN_ESTIMATOR, type ResultFacts } from '../shared/facts.ts';
+import { DISCOVERY_SERVER } from '../shared/discovery-tools.ts';
+import { LongshoreError, messageOf } from '../shared/errors.ts';
+import type { ResultFacts } from '../shared/facts.ts';
 import { canonicalJson, isObject, type JsonObject } from '../shared/json.ts';
 import { SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
 import type { ToolResponse } from '../shared/tool-server.ts';
 
+/** What calls go by beside their inputs, made once a Worker. */
+export interface CallServices {
+  readonly present: PresentTools;
+  readonly readCatalog: ReadCatalog;
+}
+
+type Tools = ActivityDependencies & CallServices;
+
 /** Makes the Activity. */
-export function createCallTool(dependencies: ActivityDependencies): (input: CallToolInput) => Promise<ResultFacts> {
+export function createCallTool(
+  dependencies: ActivityDependencies,
+  services: CallServices = {
+    present: createPresentTools(dependencies),
+    readCatalog: createCatalogReader(dependencies.store),
+  },
+): (input: CallToolInput) => Promise<ResultFacts> {
+  const tools = { ...dependencies, ...services };
   return (input) =>
     runAttempt(dependencies.redact, async (attempt) => {
-      const facts = await compactFacts(await perform(input, attempt, dependencies), dependencies.store);
+      const facts = await compactFacts(await perform(input, attempt, tools), dependencies.store);
       return { ...facts, attempts: attempt.number, durationMs: Date.now() - attempt.startedMs };
     });
 }
 
-async function perform(
-  input: CallToolInput,
-  attempt: Attempt,
-  dependencies: ActivityDependencies,
-): Promise<StagedFacts> {
+async function perform(input: CallToolInput, attempt: Attempt, dependencies: Tools): Promise<StagedFacts> {
   const args = await resolveArguments(input, dependencies);
   if (input.server === SANDBOX_SERVER) return performSandbox(input, args, attempt, dependencies);
+  if (input.server === DISCOVERY_SERVER) return performDiscovery(input, args, dependencies.readCatalog);
   const key = journalKey(input, args);
   if (input.effect === 'write') return sendOnce({ input, args, key }, attempt, dependencies);
+  const unsent = await beforeSending(input, attempt, dependencies);
+  if (unsent) return unsent;
   const idempotencyKey = unrecordedKey(key, { mayChange: input.effect !== 'read' });
   return send({ input, args, idempotencyKey }, attempt, dependencies);
+}
+
+/** What the call ends in before anything of it was sent; null where it may be. */
+async function beforeSending(input: CallToolInput, attempt: Attempt, dependencies: Tools): Promise<StagedFacts | null> {
+  if (!input.checkSchema) return null;
+  try {
+    return await checkSchema(input, { attempt, dependencies, present: dependencies.present });
+  } catch (error) {
+    if (!(error instanceof LongshoreError)) throw error;
+    // A write's failure is told at once, as that of its sending is.
+    if (error.retryable && !attempt.isLast && input.effect !== 'write') throw error;
+    return errorFacts(input, error);
+  }
 }
 
 /** The digest is that of `ProposedCall.argumentsDigest`, by Node's hash: arguments may be large. */
@@ -56,12 +87,14 @@ function journalKey(input: CallToolInput, args: JsonObject): JournalKey {
 async function sendOnce(
   { input, args, key }: Omit<Sending, 'idempotencyKey'> & { readonly key: JournalKey },
   attempt: Attempt,
-  dependencies: ActivityDependencies,
+  dependencies: Tools,
 ): Promise<StagedFacts> {
   const journal = openJournal(dependencies.store, key);
   const before = await journal.state();
   // Only this function writes journal facts, so that what it reads back are staged facts.
   if (before.state === 'answered') return before.facts as unknown as StagedFacts;
+  const unsent = before.state === 'sent' ? null : await beforeSending(input, attempt, dependencies);
+  if (unsent) return unsent;
   const idempotencyKey = before.state === 'sent' ? null : await journal.markSent(attempt.name);
   if (idempotencyKey === null) {
     return unknownOutcome(input, 'an earlier attempt had sent it when its Worker was lost');
@@ -148,45 +181,11 @@ function noteOf({ note }: StagedFacts): JsonObject {
   return isObject(note) ? note : {};
 }
 
-async function performSandbox(
-  input: CallToolInput,
-  args: JsonObject,
-  attempt: Attempt,
-  { store }: ActivityDependencies,
-): Promise<StagedFacts> {
-  const context = { store, turn: input.turn, perResultTokens: input.perResultTokens, signal: attempt.signal };
-  const answer = await callSandboxTool(input.tool, args, context);
-  const facts = await textFacts(input, answer.isError ? 'error' : 'ok', answer.text);
-  return { ...facts, exempt: true, ...(answer.written && { written: answer.written }) };
-}
-
 function unknownOutcome(input: CallToolInput, why: string): Promise<StagedFacts> {
   const text =
     `The outcome of this call is unknown: ${why}. It was not sent again, since it may have taken effect. ` +
     'Check the state with a tool that reads before you decide whether to repeat it.';
   return textFacts(input, 'unknown', text);
-}
-
-function errorFacts(input: CallToolInput, error: LongshoreError): Promise<StagedFacts> {
-  return textFacts(input, 'error', sentencesOf(error));
-}
-
-async function textFacts(input: CallToolInput, outcome: StagedFacts['outcome'], text: string): Promise<StagedFacts> {
-  const { tokens, exact } = await countTokens(text);
-  return {
-    callKey: input.callKey,
-    outcome,
-    bytes: Buffer.byteLength(text),
-    sha256: createHash('sha256').update(text).digest('hex'),
-    mediaType: 'text/plain',
-    tokens,
-    tokensAreExact: exact,
-    estimator: TOKEN_ESTIMATOR,
-    pointerTokens: tokens,
-    inlineText: text,
-    blocks: [],
-    imageBlocks: [],
-  };
 }
 
 async function resolveArguments(input: CallToolInput, { store }: ActivityDependencies): Promise<JsonObject> {

@@ -18,8 +18,8 @@ export function createCheckArguments(
   return (input) =>
     runAttempt(redact, async (): Promise<CheckArgumentsResult> => {
       const { server, tool, arguments: args } = input;
-      const { catalog } = await catalogs(input.catalog);
-      const found = catalog.tools.find((candidate) => candidate.server === server && candidate.tool === tool);
+      const { tools } = await catalogs(input.catalog);
+      const found = tools.find((candidate) => candidate.server === server && candidate.tool === tool);
       if (!found) return { problem: `the turn's catalog has no tool \`${tool}\` of server \`${server}\`` };
       const problem = validateArguments(found.inputSchema, args);
       if (problem !== null) return { problem };

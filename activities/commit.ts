@@ -101,12 +101,12 @@ export async function commitPins(
 /** Records the head, all that the result refers to, and the end of a turn. */
 export async function closeManifest(
   store: FileStore,
-  { turn, ended, refs = [] }: Pick<CommitStepInput, 'turn' | 'ended' | 'refs'>,
+  { turn, ended, refs = [], catalogs = [] }: Pick<CommitStepInput, 'turn' | 'ended' | 'refs' | 'catalogs'>,
   head: BlobRef | null,
 ): Promise<void> {
   await updateManifest(store, turn, (current): Manifest => {
     const now = Date.now();
-    return endTurn(saveHead(current, head, refs, now), ended, now);
+    return endTurn(saveHead(current, head, [...refs, ...catalogRefs({ catalogs })], now), ended, now);
   });
 }
 
@@ -128,7 +128,8 @@ function change(current: Manifest, { input, files, before }: Changes, context: C
   next = pinFiles(next, files.added, context);
   next = settleStaged(next, new Set(committedCalls(commit, input.retried)));
   for (const file of files.staged) next = stageFile(next, file, context);
-  const refs = pause ? [...pause.refs, ...unheldBlobs(next, files.staged)] : refsOf(input);
+  const own = pause ? [...pause.refs, ...unheldBlobs(next, files.staged)] : refsOf(input);
+  const refs = [...own, ...catalogRefs(input)];
   next = saveHead(next, input.head, refs, context.now);
   if (!pause) return next;
   return { ...next, waiting: pause.waiting.map(({ callKey, kind, since }) => ({ callKey, kind, since })) };
@@ -136,6 +137,11 @@ function change(current: Manifest, { input, files, before }: Changes, context: C
 
 function committedCalls(commit: StepCommit | undefined, retried: readonly RetriedResult[] = []): readonly string[] {
   return [...(commit?.results ?? []), ...retried.map((one) => one.result)].map((result) => result.callKey);
+}
+
+/** What the turn goes by beside its tool array; it stands in no segment. */
+function catalogRefs({ catalogs = [] }: Pick<CommitInput, 'catalogs'>): readonly BlobRef[] {
+  return catalogs.map(({ ref }) => ref);
 }
 
 /** What the segment that is still to be written will name. */

@@ -3,7 +3,7 @@
 import type { AgentSpec, SpecServer } from './agent-spec.ts';
 import type { ApprovalEventType } from './approval-events.ts';
 import type { ApprovalGrant, DecidedCall, WaitingCall } from './approvals.ts';
-import type { CatalogFacts, ServerCatalogRef, ToolEffect, ToolTag } from './catalog.ts';
+import type { CatalogFacts, ServerCatalogFacts, ServerCatalogRef, ToolEffect, ToolTag } from './catalog.ts';
 import type { BlockFacts, FileFacts, ModelUsage, ResultFacts } from './facts.ts';
 import type { BlobRef } from './file-store.ts';
 import type { JsonObject, JsonValue } from './json.ts';
@@ -343,6 +343,8 @@ export interface NotifyResult {
 /** The Activities of a turn, by their names on the wire. */
 export interface LongshoreActivities {
   longshoreListTools(input: ListToolsInput): Promise<CatalogFacts>;
+  longshoreLoadCatalog(input: LoadCatalogInput): Promise<ServerCatalogFacts>;
+  longshoreJudgeCall(input: JudgeCallInput): Promise<ProposedCall>;
   longshoreCallModel(input: CallModelInput): Promise<CallModelResult>;
   longshoreCallTool(input: CallToolInput): Promise<ResultFacts>;
   longshoreCommitStep(input: CommitStepInput): Promise<CommitStepResult>;

@@ -44,6 +44,8 @@ function settings(startToCloseTimeout: number, attempts: number, maximumInterval
 /** By Activity. A tool call's own deadline (`timeoutMs`, extended by progress) is kept inside its Activity. */
 export const ACTIVITY_SETTINGS = {
   listTools: settings(5 * MINUTE, 3, 10 * SECOND),
+  loadCatalog: settings(5 * MINUTE, 3, 10 * SECOND),
+  judgeCall: settings(MINUTE, 5, 10 * SECOND),
   callModel: settings(2 * HOUR, 10, MINUTE),
   callTool: settings(24 * HOUR, 5, 30 * SECOND),
   commitStep: settings(5 * MINUTE, 8, 30 * SECOND),

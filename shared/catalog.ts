@@ -1,7 +1,7 @@
 // The catalog of a turn: what the servers offer, after the spec's selection, under the names the model uses.
 import type { BlobRef } from './file-store.ts';
 import type { JsonObject } from './json.ts';
-import type { ToolAnnotations } from './tool-server.ts';
+import type { ToolAnnotations } from './tool-annotations.ts';
 
 /** What a call may do, by its annotations: it decides what may be sent again. Source: architecture D11. */
 export type ToolEffect = 'read' | 'idempotent' | 'write';

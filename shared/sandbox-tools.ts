@@ -1,4 +1,5 @@
 // What the Workflow knows of the built-in servers: their names, and which of the tools read.
+import { DISCOVERY_SERVER } from './discovery-tools.ts';
 
 /** The built-in server: always there, never gated, touches the agent's own files only. */
 export const SANDBOX_SERVER = 'sandbox';
@@ -7,7 +8,7 @@ export const SANDBOX_SERVER = 'sandbox';
 export const PEOPLE_SERVER = 'longshore';
 
 /** Names that no other server may have. */
-export const BUILT_IN_SERVERS: readonly string[] = [SANDBOX_SERVER, PEOPLE_SERVER];
+export const BUILT_IN_SERVERS: readonly string[] = [SANDBOX_SERVER, PEOPLE_SERVER, DISCOVERY_SERVER];
 
 /** The tool of `longshore` that asks a person; its name towards the model is the same. Source: parity page. */
 export const ASK_USER_QUESTION = 'ask_user_question';

@@ -25,6 +25,7 @@ const DEFAULT_ITERATION_LIMIT = 100;
 /** The spec with its defaults, plain JSON without `undefined`. */
 export function normalizeSpec(written: WrittenSpec): AgentSpec {
   const config = written.config ?? {};
+  const discoveryTokens = config.context_management?.discovery_tokens;
   return {
     model: { name: written.model.name, params: jsonObject(written.model.params) },
     name: written.name ?? 'agent',
@@ -41,6 +42,7 @@ export function normalizeSpec(written: WrittenSpec): AgentSpec {
           ...DEFAULT_LARGE_TOOL_RESPONSE,
           ...defined(config.context_management?.large_tool_response),
         },
+        ...(discoveryTokens === undefined ? {} : { discovery_tokens: discoveryTokens }),
       },
       budgets: normalizeBudgets(config.budgets ?? {}),
       approvals: normalizeApprovals(config.approvals ?? {}),

@@ -11,7 +11,6 @@ export function notesOf(spec: WrittenSpec): readonly SpecNote[] {
   const servers = spec.mcp_servers ?? [];
   const config = spec.config ?? {};
   return [
-    ...preloadNotes(servers),
     ...servers.flatMap((server, index) => serverNotes(server, index)),
     ...(spec.skills?.length ? [note('skills', 'Skills are not built yet; the names are carried.')] : []),
     ...sandboxNotes(config.sandbox),
@@ -19,13 +18,6 @@ export function notesOf(spec: WrittenSpec): readonly SpecNote[] {
     ...contextNotes(config.context_management),
     ...laterNotes(config),
   ];
-}
-
-function preloadNotes(servers: readonly WrittenServer[]): readonly SpecNote[] {
-  const deferred = servers.filter((server) => server.preload !== true || server.preload_tools?.length);
-  if (deferred.length === 0) return [];
-  const message = `Deferred tools are not built yet: all tools of ${names(deferred)} are preloaded in this version.`;
-  return [note('mcp_servers', message)];
 }
 
 function serverNotes(server: WrittenServer, index: number): readonly SpecNote[] {
@@ -92,10 +84,6 @@ function laterNotes(config: WrittenConfig): readonly SpecNote[] {
   const endless = 'No `deadline` is set, so that this never acts: calls wait without an end.';
   if (atDeadline === undefined || deadline !== undefined) return [];
   return [note('config.approvals.on_deadline', endless)];
-}
-
-function names(servers: readonly WrittenServer[]): string {
-  return servers.map((server) => `\`${server.name}\``).join(', ');
 }
 
 function note(path: string, message: string): SpecNote {

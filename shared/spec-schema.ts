@@ -1,6 +1,7 @@
 // The form of an agent spec as people write it. Rules between keys stand in `spec-check.ts`, defaults in
 // `spec-normalize.ts`. Source of names and ranges: the parity page of the reference.
 import { z } from 'zod';
+import { LEAST_DISCOVERY_TOKENS } from './discovery-tools.ts';
 import { DURATION_FORM, parseDuration } from './duration.ts';
 import type { JsonValue } from './json.ts';
 import { BUILT_IN_SERVERS } from './sandbox-tools.ts';
@@ -63,7 +64,9 @@ const toolSettings = z.strictObject({
 const server = z.strictObject({
   name: someText().refine((name) => !BUILT_IN_SERVERS.includes(name), {
     error: 'a name other than those of the built-in servers',
-    params: { mend: 'Remove the entry: `sandbox` and `longshore` are built in. Or give your own server another name.' },
+    params: {
+      mend: 'Remove the entry: `sandbox`, `longshore` and `discovery` are built in. Or give your own server another name.',
+    },
   }),
   enable_tools: selectors(TOOL_SELECTORS),
   disable_tools: selectors(TOOL_SELECTORS),
@@ -113,7 +116,11 @@ const config = z.strictObject({
   dynamic_sub_agents: feature.optional(),
   generative_ui: feature.optional(),
   context_management: z
-    .strictObject({ large_tool_response: largeToolResponse.optional(), compaction: compaction.optional() })
+    .strictObject({
+      large_tool_response: largeToolResponse.optional(),
+      compaction: compaction.optional(),
+      discovery_tokens: wholeNumber(LEAST_DISCOVERY_TOKENS, MAX_TOKENS).optional(),
+    })
     .optional(),
   approvals: z
     .strictObject({

@@ -1,14 +1,8 @@
 // The seam to tools: MCP servers over stdio and HTTP, local tools, and the built-in sandbox all look like this.
 import type { JsonObject, JsonValue } from './json.ts';
+import type { ToolAnnotations } from './tool-annotations.ts';
 
-/** MCP's hints on a tool. Absent means unknown, which counts as a write. */
-export interface ToolAnnotations {
-  readonly title?: string;
-  readonly readOnlyHint?: boolean;
-  readonly destructiveHint?: boolean;
-  readonly idempotentHint?: boolean;
-  readonly openWorldHint?: boolean;
-}
+export type { ToolAnnotations } from './tool-annotations.ts';
 
 /** A tool as its server describes it. */
 export interface ToolDefinition {
@@ -28,6 +22,8 @@ export interface ToolListing {
   readonly title?: string;
   /** Tools left out and why (a schema that does not compile, a name given twice). */
   readonly problems: readonly { readonly tool: string; readonly problem: string }[];
+  /** Whether it still holds: by the same connection, and no word since that the list changed. @default not known */
+  readonly isCurrent?: () => boolean;
 }
 
 /** A part of a result that is too large to be a string: UTF-8 text, or JSON as it was sent. */

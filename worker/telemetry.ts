@@ -19,6 +19,7 @@ import type { AskModel } from '../shared/model.ts';
 import { redactValue } from '../shared/redact-value.ts';
 import type { Log, LogEntry } from './log.ts';
 import { watchCheckArguments, watchNotify } from './telemetry/approvals.ts';
+import { watchJudgeCall, watchLoadCatalog } from './telemetry/catalogs.ts';
 import { watchCallModel } from './telemetry/chat.ts';
 import { watchCommitStep } from './telemetry/commit-step.ts';
 import { watchCallTool } from './telemetry/execute-tool.ts';
@@ -82,6 +83,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
 const WATCHES: { readonly [name in keyof LongshoreActivities]: (input: never) => Watched } = {
   longshoreListTools: watchListTools,
+  longshoreLoadCatalog: watchLoadCatalog,
+  longshoreJudgeCall: watchJudgeCall,
   longshoreCallModel: watchCallModel,
   longshoreCallTool: watchCallTool,
   longshoreCommitStep: watchCommitStep,

@@ -90,13 +90,15 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
       entryOf(config, context, {
         open: (signal) => openConfigured(config, context, signal),
         pauses: config.type === 'stdio' ? pauses : SESSION_PAUSES,
+        changesTold: () => toolChanges.count(name),
       }),
     );
   }
   for (const local of options.localServers ?? []) {
     if (entries.has(local.name)) throw clash(local.name, options.config.source);
     const context = contextOf(local.name);
-    entries.set(local.name, entryOf(local, context, { open: () => openLocal(local, context), pauses }));
+    const changesTold = (): number => toolChanges.count(local.name);
+    entries.set(local.name, entryOf(local, context, { open: () => openLocal(local, context), pauses, changesTold }));
   }
   return { ...poolOf(entries, options.config.source), toolChanges, secrets: secrets.all };
 }
@@ -132,6 +134,7 @@ type Common = Pick<McpServerConfig, 'description' | 'timeoutMs' | 'annotations' 
 interface Opening {
   readonly open: (signal: AbortSignal) => Promise<Connection>;
   readonly pauses: RestartPauses;
+  readonly changesTold: () => number;
 }
 
 function entryOf(common: Common, context: OpenContext, opening: Opening): PooledEntry {

@@ -39,6 +39,8 @@ export interface PooledServerOptions {
   readonly open: (signal: AbortSignal) => Promise<Connection>;
   readonly pauses: RestartPauses;
   readonly redact: (text: string) => string;
+  /** How often the server has said that its list of tools changed. */
+  readonly changesTold: () => number;
 }
 
 /** Makes the server; nothing is started before it is used. */
@@ -83,10 +85,18 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
   }
 
   async function listTools(signal: AbortSignal): Promise<ToolListing> {
-    const { instructions, title, offersTools } = await slot.take(signal);
+    const connection = await slot.take(signal);
+    const { instructions, title, offersTools } = connection;
+    const changes = options.changesTold();
+    const isCurrent = (): boolean => slot.has(connection) && options.changesTold() === changes;
     const raw = offersTools ? await listAllTools((params) => listPage(params, signal)) : [];
     const listing = await describeTools(raw, createSchemaChecker(signal), options.annotations);
-    return { ...listing, ...(instructions !== undefined && { instructions }), ...(title !== undefined && { title }) };
+    return {
+      ...listing,
+      isCurrent,
+      ...(instructions !== undefined && { instructions }),
+      ...(title !== undefined && { title }),
+    };
   }
 
   return {

@@ -15,6 +15,8 @@ export interface Slot {
    * useless one the next start waits as after any failure. @default not useless
    */
   drop(connection: Connection, how?: { readonly isUseless?: boolean }): void;
+  /** Whether the next request would go by this connection. */
+  has(connection: Connection): boolean;
   /** Closes at once, whatever is under way. */
   close(): Promise<void>;
 }
@@ -105,6 +107,7 @@ export function createSlot({ name, open, backoff }: SlotOptions): Slot {
     take: (signal) => orAborted(live(), signal),
     use,
     drop,
+    has: (connection) => opened === connection && connection.isOpen && !dropped.has(connection),
     close: async () => {
       ending.abort(closedError(name));
       const connection = await current?.catch(() => undefined);

@@ -55,7 +55,8 @@ export async function listInPages<T extends { readonly seen: (key: string) => vo
     page.push(key);
     if (page.length === PAGE_TURNS) await flush();
   }
-  if (page.length > 0) await flush();
+  // One page at least, where records beside the manifests are looked at too.
+  if (page.length > 0 || pages === 0) await flush();
   return { pages, keys };
 }
 

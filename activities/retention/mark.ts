@@ -11,7 +11,7 @@ import {
 import { listInPages } from './begin.ts';
 import { contextOf, verdictOn, type LetGoContext } from './let-go.ts';
 import { eachOf, type SweepDependencies } from './paging.ts';
-import { addManifest, noReferences, type References } from './references.ts';
+import { addCatalogRecords, addManifest, noReferences, type References } from './references.ts';
 import { keysOfPage, putMarks, runningTurns, surveyOfPage, type SurveyedTurn } from './scratch.ts';
 import { loadOrProblem } from './survey.ts';
 
@@ -48,6 +48,8 @@ export function createSweepMark(dependencies: SweepDependencies): (input: SweepP
         survey: frame.dryRun ? await surveyOfPage(store, frame, page) : new Map(),
       };
       const references = noReferences();
+      // Once a sweep: the first page is always there.
+      if (page === 0) await addCatalogRecords(references, store);
       await eachOf(await keysOfPage(store, frame, list, page), async (key) => {
         attempt.signal.throwIfAborted();
         await markTurn(references, key, context);

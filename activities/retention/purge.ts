@@ -14,7 +14,7 @@ import { listManifests, manifestKey } from '../store/manifest.ts';
 import { listTombstones } from '../store/tombstones.ts';
 import { deleteInShard } from './delete-blobs.ts';
 import { deleteObjects, eachOf } from './paging.ts';
-import { addManifest, noReferences, type References } from './references.ts';
+import { addCatalogRecords, addManifest, noReferences, type References } from './references.ts';
 import type { TemporalView } from './temporal-view.ts';
 
 /** What a purge works with. */
@@ -72,6 +72,7 @@ export async function planPurge(context: PurgeContext): Promise<PurgePlan> {
   const own = noReferences();
   for (const manifest of manifests) await addOwn(own, manifest, store);
   const others = noReferences();
+  await addCatalogRecords(others, store);
   let oldestSavedMs = await oldestUnknown(context, all);
   for (const manifest of all) {
     if (manifest.turn.session === session) continue;

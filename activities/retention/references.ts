@@ -1,5 +1,6 @@
 // What a turn refers to: files, the chain of its transcript, and every blob named in what those hold. References are found by
 // their form, `{sha256, bytes}`, wherever they stand: a form that a later version adds is kept too.
+import { CATALOG_RECORDS } from '../../shared/catalog-record.ts';
 import { sha256Hex } from '../../shared/digest.ts';
 import { LongshoreError } from '../../shared/errors.ts';
 import { objectKey, type BlobRef, type FileStore } from '../../shared/file-store.ts';
@@ -47,6 +48,29 @@ export async function addManifest(into: References, manifest: Manifest, context:
     if (context.isOpen) await addListed(into, ref, context.store);
   }
   if (context.isOpen) await addJournals(into, workflowId, context.store);
+}
+
+/**
+ * Adds the catalogs that records of tool servers name. One that cannot be read stops the sweep: what it names is not known.
+ * Raises `StoreUnavailable`.
+ */
+export async function addCatalogRecords(into: References, store: FileStore): Promise<void> {
+  for await (const key of store.listObjects(CATALOG_RECORDS)) {
+    const stored = await store.getObject(key);
+    if (stored === null) continue;
+    const record = parseJson(stored.body);
+    if (record === null) unreadableRecord(into, key);
+    for (const { sha256 } of refsIn(record)) into.hashes.add(sha256);
+  }
+}
+
+function unreadableRecord(into: References, key: string): void {
+  into.blocking += 1;
+  into.problems.push({
+    type: 'BlobCorrupt',
+    message: `The record of a tool server's catalogs \`${key}\` is no JSON: what it refers to is not known`,
+    mend: 'The next listing of that server begins it anew; or delete the object.',
+  });
 }
 
 async function addChain(into: References, head: BlobRef | null, context: ReferenceContext): Promise<void> {

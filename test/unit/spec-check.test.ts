@@ -200,7 +200,6 @@ describe('notes', () => {
   const { notes, spec } = checkSpec(FULL_SPEC);
 
   test.each([
-    'mcp_servers',
     'skills',
     'config.sandbox',
     'config.sandbox.file_downloads',

@@ -30,7 +30,7 @@ export function watchCallModel(input: CallModelInput): Watched {
 }
 
 function succeeded(input: CallModelInput, result: CallModelResult, seen: Seen): Told {
-  const { usage, finishReason, modelName, sentTokens, costUsd } = result;
+  const { usage, finishReason, modelName, sentTokens, definitionTokens, costUsd } = result;
   const { name, attributes } = asked(seen);
   const model = { ...attributes, 'gen_ai.response.model': modelName };
   const placed = placementTold(input.turn, input.commit);
@@ -44,6 +44,7 @@ function succeeded(input: CallModelInput, result: CallModelResult, seen: Seen): 
       'gen_ai.usage.cache_read.input_tokens': usage.cachedInputTokens,
       'gen_ai.usage.reasoning.output_tokens': usage.reasoningTokens,
       'longshore.model.sent_tokens': sentTokens,
+      ...(definitionTokens !== undefined && { 'longshore.model.definition_tokens': definitionTokens }),
       'longshore.model.tool_calls': result.toolCalls.length,
       ...(costUsd !== undefined && { 'longshore.model.cost_usd': costUsd }),
     },
@@ -59,6 +60,7 @@ function succeeded(input: CallModelInput, result: CallModelResult, seen: Seen): 
         finishReason,
         toolCalls: result.toolCalls.length,
         sentTokens,
+        definitionTokens,
         ...usage,
         costUsd,
         attempt: seen.attempt,

@@ -1,0 +1,86 @@
+// A server's catalog as a turn has it, and the version in the server's record: both from one listing.
+import { createHash } from 'node:crypto';
+import { log } from '@temporalio/activity';
+import type { ActivityDependencies } from '../dependencies.ts';
+import type { Catalog, CatalogServer, CatalogTool, ServerCatalogFacts } from '../../shared/catalog.ts';
+import { LongshoreError } from '../../shared/errors.ts';
+import { canonicalJson } from '../../shared/json.ts';
+import type { Asked, Selected } from './ask-server.ts';
+import { definitionTokensOf } from './definitions.ts';
+import { briefly, catalogOf } from './exposed.ts';
+import { isFresh, loadCatalogRecord, updateCatalogRecord } from './record.ts';
+
+/** Stores what a server offers to the agent; an empty catalog where it could not be asked. */
+export async function keepServerCatalog(
+  { server, tools }: Pick<Asked, 'server' | 'tools'>,
+  { store }: Pick<ActivityDependencies, 'store'>,
+): Promise<ServerCatalogFacts> {
+  const catalog = catalogOf([{ server, tools }]);
+  const ref = await store.putBlob(Buffer.from(canonicalJson(catalog)));
+  const { name, unavailable } = server;
+  return {
+    server: name,
+    ref,
+    hash: hashOf(catalog),
+    toolCount: catalog.tools.length,
+    definitionTokens: catalog.tools.length === 0 ? 0 : await definitionTokensOf(catalog.tools),
+    problems: briefly(server).problems,
+    ...(unavailable !== undefined && { unavailable }),
+  };
+}
+
+/**
+ * Adds all that a server offers to its record. What the turn needs does not depend on it: a store that refuses is logged.
+ * Times are those of the Worker's clock.
+ */
+export async function recordListing(
+  all: readonly Selected[],
+  server: CatalogServer,
+  { store, redact }: Pick<ActivityDependencies, 'store' | 'redact'>,
+): Promise<void> {
+  try {
+    await record(catalogOf([{ server, tools: all }]), server, store);
+  } catch (error) {
+    if (!(error instanceof LongshoreError)) throw error;
+    const { type, message } = error;
+    log.warn('the catalog of a tool server was not recorded', {
+      server: server.name,
+      errorType: type,
+      error: redact(message),
+    });
+  }
+}
+
+async function record(catalog: Catalog, server: CatalogServer, store: ActivityDependencies['store']): Promise<void> {
+  const hash = hashOf(catalog);
+  const before = await loadCatalogRecord(store, server.name).catch(unreadable);
+  if (isFresh(before, { hash }, Date.now())) return;
+  const ref = await store.putBlob(Buffer.from(canonicalJson(catalog)));
+  const known = before?.versions.find((version) => version.hash === hash);
+  const definitionTokens = known?.definitionTokens ?? (await definitionTokensOf(catalog.tools));
+  const description = describedBy(server);
+  const seen = { hash, ref, toolCount: catalog.tools.length, definitionTokens };
+  await updateCatalogRecord(store, server.name, { ...seen, ...(description !== undefined && { description }) });
+}
+
+/** What a model is told of a server of which it sees no tools: as configured, else in the server's own words. */
+export function describedBy({ description, instructions }: CatalogServer): string | undefined {
+  return description ?? instructions;
+}
+
+/** What a model can see of a catalog: a deadline that is configured anew is no other version. */
+export function hashOf({ servers, tools }: Catalog): string {
+  const words = servers.map(({ description = '', instructions = '', unavailable = '' }) => [
+    description,
+    instructions,
+    unavailable,
+  ]);
+  return createHash('sha256')
+    .update(canonicalJson([words, tools satisfies readonly CatalogTool[]]))
+    .digest('hex');
+}
+
+function unreadable(error: unknown): null {
+  if (error instanceof LongshoreError && error.type === 'BlobCorrupt') return null;
+  throw error;
+}
