@@ -1,6 +1,6 @@
 // Temporal's errors in the catalogue's words.
 import { ServiceError, WorkflowNotFoundError } from '@temporalio/client';
-import { LongshoreError } from '../shared/errors.ts';
+import { LongshoreError, messageOf } from '../shared/errors.ts';
 import { isObject } from '../shared/json.ts';
 
 /** gRPC's code for what is not there. */
@@ -11,6 +11,18 @@ export function isNotFound(error: unknown): boolean {
   if (error instanceof WorkflowNotFoundError) return true;
   const cause = error instanceof ServiceError ? error.cause : error;
   return isObject(cause) && cause['code'] === NOT_FOUND;
+}
+
+/** gRPC's code for a request that the server will not take. */
+const INVALID_ARGUMENT = 3;
+
+/**
+ * Whether the server no longer takes the place in a history at which a page ended: its own record of the execution has moved on
+ * under the reader. Reading from the beginning works. The server has no other name for it than these words.
+ */
+export function isStalePage(error: unknown): boolean {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isObject(cause) && cause['code'] === INVALID_ARGUMENT && /branch tokens?\b/.test(messageOf(cause));
 }
 
 /** No turn of that id. */

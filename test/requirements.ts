@@ -31,6 +31,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('TURN-7', 'A turn ends at its iteration_limit, its last step committed', 'D14'),
   of('TURN-8', 'A turn ends when its budget of tokens or wall time is used up', 'D14'),
   of('TURN-9', 'Usage is recorded as the provider reports it, cached and reasoning tokens included', 'section 2, 1'),
+  of('TURN-10', 'A history is read whole, each event once, though the server refuses places in it', 'D16'),
   of('CANCEL-1', 'A turn cancelled at once ends as cancelled and can be continued', 'D10'),
   of('CANCEL-2', 'A turn cancelled while the model thinks does not wait for it', 'D10'),
   of('CANCEL-3', 'A cancelled turn keeps finished results and ends the open calls in cancelled ones', 'D10'),
