@@ -2,6 +2,7 @@
 import type { StepView, ToolCallView, TurnView } from '../client/turn-view.ts';
 import { number, shorten } from './figures.ts';
 import { decisionText } from './approval-lines.ts';
+import { discoveryLines } from './discovery-lines.ts';
 import { ownCommand } from './own-command.ts';
 import { summaryLines, unsaved, type ProgressSink } from './progress.ts';
 
@@ -14,6 +15,7 @@ export function turnLines(view: TurnView, paint: ProgressSink['paint']): readonl
   return [
     `${paint('bold', 'session')} ${view.session ?? 'none'}`,
     ...view.steps.flatMap((step) => stepLines(step, paint)),
+    ...discoveryLines(view.discovery, paint),
     ...summaryLines(view, paint, { uiUrl: null, command: files }),
   ];
 }

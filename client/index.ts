@@ -30,6 +30,7 @@ export {
 export { resetTurn, type ResetOptions, type ResetTurn } from './reset.ts';
 export { retryCall, type RetriedCall, type RetryCallOptions } from './retry-call.ts';
 export type { DecisionView, WaitingView } from './decision-view.ts';
+export type { DiscoveryView } from './discovery-view.ts';
 export type { StepView, ToolCallView, TurnView } from './turn-view.ts';
 export type { TurnNews, TurnRecord } from './turn-record.ts';
 export { checkSpec, parseSpecText, type SpecCheck, type SpecFault } from '../shared/spec-check.ts';

@@ -6,12 +6,14 @@ import type {
   CallToolInput,
   CommitStepInput,
   CommittedResult,
+  JudgeCallInput,
+  LoadCatalogInput,
   NotifyInput,
   ProposedCall,
   StepCommit,
   TurnIdentity,
 } from '../shared/activities.ts';
-import type { CatalogFacts } from '../shared/catalog.ts';
+import type { CatalogFacts, ServerCatalogFacts } from '../shared/catalog.ts';
 import type { ErrorRecord } from '../shared/errors.ts';
 import type { ResultFacts } from '../shared/facts.ts';
 import type { ResolveApprovalResult } from '../shared/approvals.ts';
@@ -29,8 +31,11 @@ export interface EarlierResult {
 
 /** A tool call with what is known of it so far. */
 export interface CallRecord {
-  readonly proposed: ProposedCall;
+  /** As judged, once its server's catalog was loaded. */
+  proposed: ProposedCall;
   input?: CallToolInput;
+  /** When its request was first asked for: milliseconds since 1970, of the server's clock. */
+  startedMs?: number;
   facts?: ResultFacts;
   /** Set once the step is committed. */
   committed?: CommittedResult;
@@ -47,12 +52,21 @@ export interface StepRecord {
   commitDigest?: string;
 }
 
+/** A server's catalog as the turn came to know it, and what for. */
+export interface LoadedCatalog extends ServerCatalogFacts {
+  readonly reason: LoadCatalogInput['reason'];
+}
+
 /** A turn with what is known of it so far. */
 export interface TurnRecord {
   readonly workflowId: string;
   input?: AgentTurnInput;
   turn?: TurnIdentity;
+  /** When it began, in the form of `CallRecord.startedMs`; of a turn in line, with its first Activity. */
+  startedMs?: number;
   catalog?: CatalogFacts;
+  /** Catalogs of servers that were loaded when they were needed, in order. */
+  readonly loaded: LoadedCatalog[];
   readonly steps: StepRecord[];
   result?: AgentTurnResult;
   /** How the turn's last commit says that it ended; all there is of a turn in line. */
@@ -80,6 +94,8 @@ export type TurnNews =
 
 type Scheduled =
   | { readonly name: 'longshoreListTools' }
+  | { readonly name: 'longshoreLoadCatalog'; readonly input: LoadCatalogInput }
+  | { readonly name: 'longshoreJudgeCall'; readonly input: JudgeCallInput }
   | { readonly name: 'longshoreCallModel'; readonly input: CallModelInput }
   | { readonly name: 'longshoreCallTool'; readonly input: CallToolInput }
   | { readonly name: 'longshoreCommitStep'; readonly input: CommitStepInput };
@@ -92,14 +108,17 @@ export class TurnRecorder {
 
   constructor(client: Pick<Client, 'options'>, workflowId: string) {
     this.client = client;
-    this.record = { workflowId, steps: [], asked: new AskedCalls(), events: 0 };
+    this.record = { workflowId, loaded: [], steps: [], asked: new AskedCalls(), events: 0 };
   }
 
   /** Takes one event in; says what it told, if anything. */
   async add(event: HistoryEvent): Promise<readonly TurnNews[]> {
     this.record.events = Number(event.eventId);
     const started = event.workflowExecutionStartedEventAttributes;
-    if (started) this.record.input = await decodeFirst<AgentTurnInput>(this.client, started.input);
+    if (started) {
+      this.record.input = await decodeFirst<AgentTurnInput>(this.client, started.input);
+      if (isTurn(this.record.input)) this.began(event);
+    }
     if (event.activityTaskScheduledEventAttributes) return this.addScheduled(event);
     const completed = event.activityTaskCompletedEventAttributes;
     if (completed) return this.addCompleted(String(completed.scheduledEventId), completed.result);
@@ -115,6 +134,13 @@ export class TurnRecorder {
     switch (name) {
       case 'longshoreListTools':
         this.scheduled.set(id, { name });
+        this.began(event);
+        return [];
+      case 'longshoreLoadCatalog':
+        this.scheduled.set(id, { name, input: await decodeFirst<LoadCatalogInput>(this.client, attributes?.input) });
+        return [];
+      case 'longshoreJudgeCall':
+        this.scheduled.set(id, { name, input: await decodeFirst<JudgeCallInput>(this.client, attributes?.input) });
         return [];
       case 'longshoreCallModel': {
         const input = await decodeFirst<CallModelInput>(this.client, attributes?.input);
@@ -139,6 +165,8 @@ export class TurnRecorder {
         if (!call) return [];
         if (call.input && input.generation > call.input.generation) keepEarlier(call, call.input.generation);
         call.input = input;
+        const startedMs = timeOf(event);
+        if (startedMs !== undefined) call.startedMs ??= startedMs;
         return [{ type: 'call-started', call }];
       }
       default:
@@ -156,6 +184,17 @@ export class TurnRecorder {
         const catalog = await decodeFirst<CatalogFacts>(this.client, payloads);
         this.record.catalog = catalog;
         return [{ type: 'catalog', catalog }];
+      }
+      case 'longshoreLoadCatalog': {
+        const facts = await decodeFirst<ServerCatalogFacts>(this.client, payloads);
+        this.record.loaded.push({ ...facts, reason: scheduled.input.reason });
+        return [];
+      }
+      case 'longshoreJudgeCall': {
+        const judged = await decodeFirst<ProposedCall>(this.client, payloads);
+        const call = this.findCall(judged.callKey);
+        if (call) call.proposed = judged;
+        return [];
       }
       case 'longshoreCallModel':
         return [this.addAnswer(scheduled.input, await decodeFirst<CallModelResult>(this.client, payloads))];
@@ -175,6 +214,11 @@ export class TurnRecorder {
       case undefined:
         return [];
     }
+  }
+
+  private began(event: HistoryEvent): void {
+    const startedMs = timeOf(event);
+    if (startedMs !== undefined) this.record.startedMs ??= startedMs;
   }
 
   private addAnswer(input: CallModelInput, answer: CallModelResult): TurnNews {
@@ -256,6 +300,17 @@ export class TurnRecorder {
   private findCall(callKey: string): CallRecord | undefined {
     return this.record.steps.flatMap((step) => step.calls).find((call) => call.proposed.callKey === callKey);
   }
+}
+
+/** Seconds come as a number or as a `Long`, by how the history was read. */
+function timeOf({ eventTime }: HistoryEvent): number | undefined {
+  if (!eventTime) return undefined;
+  return Number(eventTime.seconds ?? 0) * 1_000 + Math.floor((eventTime.nanos ?? 0) / 1_000_000);
+}
+
+/** A user's own Workflow with a turn in line has an input of its own. */
+function isTurn(input: unknown): boolean {
+  return isObject(input) && 'spec' in input && 'version' in input;
 }
 
 function keepEarlier(call: CallRecord, generation: number): void {

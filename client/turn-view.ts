@@ -8,6 +8,7 @@ import type { ToolOutcome } from '../shared/messages.ts';
 import type { Placement, PlacementRule } from '../shared/placement.ts';
 import type { TurnStatus } from '../shared/turn.ts';
 import type { AskedCall } from './asked-calls.ts';
+import { discoveryOf, type DiscoveryView } from './discovery-view.ts';
 import { decisionView, isoTime, waitingView, type DecisionView, type WaitingView } from './decision-view.ts';
 import type { CallRecord, StepRecord, TurnRecord } from './turn-record.ts';
 
@@ -86,6 +87,8 @@ export interface TurnView {
     readonly sent: number;
     readonly reported: number;
   };
+  /** What tool definitions took and gave. */
+  readonly discovery: DiscoveryView;
   readonly history: { readonly bytes: number; readonly events: number; readonly runs: number };
 }
 
@@ -124,6 +127,7 @@ export function viewOf(record: TurnRecord, context: ViewContext): TurnView {
       sent: sum(record.steps.map((step) => step.model?.sentTokens ?? 0)),
       reported: sum(steps.map((step) => step.model.inputTokens)),
     },
+    discovery: discoveryOf(record),
     history: { bytes: context.historyBytes, events: record.events, runs: 1 },
   };
 }

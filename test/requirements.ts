@@ -267,6 +267,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('DISC-8', 'What Longshore adds to a request of a default agent stays below 1,200 tokens', 'D12'),
   of('DISC-9', 'The difference of two catalogs names each tool and each place that changed', 'D12'),
   of('DISC-10', 'The lint of a catalog finds what a model cannot tell apart, or what is needlessly dear', 'D12'),
+  of('DISC-40', 'A turn shows its definitions, discovery, first useful call, and at which stage calls failed', 'D12'),
   of('STRUCT-1', 'Layers import what section 4 allows', 'section 4'),
   of('STRUCT-2', 'There is no import cycle, and every import leads to a file', 'section 4'),
   of('STRUCT-3', 'Every file says what it is for; no default exports, no export *', 'section 4'),

@@ -88,6 +88,7 @@ const ENTRIES: Readonly<Record<string, { readonly values: readonly string[]; rea
       'DecideOptions',
       'Decision',
       'DecisionView',
+      'DiscoveryView',
       'ListApprovalsOptions',
       'OutcomeChoice',
       'ResetOptions',

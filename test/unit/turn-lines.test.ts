@@ -41,6 +41,16 @@ function viewOf(toolCall: ToolCallView): TurnView {
     error: null,
     steps: [{ index: 0, model, toolCalls: [toolCall] }],
     tokens: { original: 345_678, inline: 200, sent: 1_111_111, reported: 1_111_111 },
+    discovery: {
+      servers: [],
+      definitionTokens: [],
+      calls: 0,
+      tokens: 0,
+      roundTrips: 0,
+      toolsCalled: [],
+      firstUsefulCall: null,
+      failures: [],
+    },
     history: { bytes: 12_345, events: 1_024, runs: 1 },
   };
 }
