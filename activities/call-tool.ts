@@ -141,24 +141,39 @@ interface Sending {
 async function send(
   { input, args, idempotencyKey }: Sending,
   attempt: Attempt,
-  dependencies: ActivityDependencies,
+  dependencies: Tools,
 ): Promise<StagedFacts> {
+  const { pool, present } = dependencies;
+  const late: { unsent?: StagedFacts | null } = {};
   let response: ToolResponse;
   try {
-    response = await dependencies.pool.server(input.server).callTool({
+    response = await pool.server(input.server).callTool({
       tool: input.tool,
       arguments: args,
       idempotencyKey,
       signal: attempt.signal,
+      ...(input.checkSchema && {
+        beforeResend: async () => {
+          late.unsent = await checkSchema(input, { attempt, dependencies, present });
+          if (late.unsent) throw overtaken(input);
+        },
+      }),
     });
   } catch (error) {
+    if (late.unsent) return late.unsent;
     if (!(error instanceof LongshoreError) || input.effect === 'write') throw error;
     if (error.retryable && !attempt.isLast) throw error;
     return errorFacts(input, error);
   }
   const facts = await keep(input, response, attempt, dependencies);
-  const isOvertaken = dependencies.pool.toolChanges.isOvertaken(input.turn.workflowId, input.server);
+  const isOvertaken = pool.toolChanges.isOvertaken(input.turn.workflowId, input.server);
   return isOvertaken ? { ...facts, note: { ...noteOf(facts), catalogChanged: true } } : facts;
+}
+
+/** Never seen by anybody: the facts say it. */
+function overtaken({ server, tool }: CallToolInput): LongshoreError {
+  const message = `Tool \`${tool}\` of MCP server \`${server}\` was not called: its schema has changed`;
+  return new LongshoreError('McpServerUnavailable', message, 'Call it with arguments that fit the new one.');
 }
 
 /** The call was made: what goes wrong with its answer is a result, told in words. A write's is then unknown. */

@@ -52,6 +52,8 @@ export interface ToolRequest {
   readonly signal: AbortSignal;
   /** Called on every sign of life; extends the deadline. */
   readonly onProgress?: (progress: { readonly message?: string }) => void;
+  /** Called before a call that was refused unseen, for its session, goes out by a new connection; what it raises ends the call. */
+  readonly beforeResend?: () => Promise<void>;
 }
 
 /**

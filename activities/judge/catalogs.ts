@@ -59,6 +59,15 @@ export function isDeferred({ mode }: CatalogServer): boolean {
   return mode === 'deferred' || mode === 'selective';
 }
 
+/** Whether discovery finds the tools of a server: of one that is deferred, or was loaded anew since it changed. */
+export function isFound(name: string, { frame, loaded }: CallCatalogs): boolean {
+  const isOfName = (server: CatalogServer): boolean => server.name === name;
+  return (
+    frame.servers.some((server) => isOfName(server) && isDeferred(server)) ||
+    loaded.some(({ servers }) => servers.some(isOfName))
+  );
+}
+
 /** A tool of a server by its own name, else by the exposed one. */
 export function toolOfServer({ tools, shown }: KnownServer, name: string): CatalogTool | null {
   return findTool(tools ?? shown, name) ?? null;

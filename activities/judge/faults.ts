@@ -61,7 +61,7 @@ export function unknownToolOf(server: string, name: string, tools: readonly Cata
   const none = `Server ${quoted(server)} has no tool ${quoted(name)}; the call was not made.`;
   if (tools.length === 0) return { type: 'unknown-tool', text: `${none} It has no tools.` };
   const near = nearestNames(name, tools.map(shownName), 5);
-  const text = `${none} Nearest: ${nameList(near, 600)}. search_tools finds tools by what they do.`;
+  const text = `${none} Nearest: ${nameList(near, 600)}.`;
   return { type: 'unknown-tool', text };
 }
 

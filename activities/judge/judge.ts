@@ -8,6 +8,7 @@ import { nearest } from '../../shared/spec-nearest.ts';
 import {
   hasDiscovery,
   isDeferred,
+  isFound,
   knownServer,
   knownTools,
   serverNames,
@@ -56,12 +57,7 @@ function nothingToFind(by: string, server: unknown, catalogs: CallCatalogs): Fau
   if (typeof server !== 'string' || (server === '' && by === 'search_tools')) return null;
   const known = knownServer(catalogs, server);
   if (!known) return unknownServer(server, by, serverNames(catalogs));
-  const entry = catalogs.frame.servers.find(({ name }) => name === server);
-  if (
-    (entry && isDeferred(entry)) ||
-    catalogs.loaded.some(({ servers }) => servers.some(({ name }) => name === server))
-  )
-    return null;
+  if (isFound(server, catalogs)) return null;
   if (known.unavailable) return { type: 'unknown-tool', text: unavailableText(by, known.unavailable), stage: 'server' };
   const names = known.shown.map(({ exposedName }) => exposedName);
   const text = `All tools of server "${server}" are shown to you already; call them by name: ${names.slice(0, 40).join(', ')}.`;
@@ -85,23 +81,30 @@ function judgeUnknown(name: string, input: JsonObject, parsed: Parsed, catalogs:
   );
 }
 
-/** `server__tool` and `server.tool`, of the server with the longest name that fits. */
+/** `server__tool` and `server.tool`. */
 function judgeOfServer(name: string, input: JsonObject, parsed: Parsed, catalogs: CallCatalogs): Judged | null {
-  const [server] = serverNames(catalogs)
-    .filter((candidate) => isOf(name, candidate))
-    .sort((a, b) => b.length - a.length);
+  const server = namedServer(name, serverNames(catalogs));
   const known = server === undefined ? null : knownServer(catalogs, server);
   if (!known) return null;
   const rest = name.slice(known.name.length + (name.startsWith(`${known.name}__`) ? 2 : 1));
   const facts = { ...noFacts(known.name, rest), arguments: input };
   const tool = toolOfServer(known, rest);
-  if (tool && 'input' in parsed) return judgeTool(tool, input, catalogs);
   if (!('input' in parsed)) {
     const problem = `the arguments are not a JSON object: ${parsed.problem}`;
+    if (tool) return { ...factsOf(tool), arguments: {}, fault: unfit(tool, problem, catalogs) };
     return { ...facts, fault: { type: 'bad-arguments', text: `\`${cutName(name)}\` was not called: ${problem}.` } };
   }
+  if (tool) return judgeTool(tool, input, catalogs);
   if (known.tools === null) return { ...facts, unresolved: true };
-  return { ...facts, fault: unknownToolOf(known.name, rest, known.tools) };
+  // All names of the others are told instead, with the schema of the nearest.
+  return isFound(known.name, catalogs) ? { ...facts, fault: unknownToolOf(known.name, rest, known.tools) } : null;
+}
+
+/** The first `__` separates in exposed names; where no server has the name before it, the longest one that fits is meant. */
+function namedServer(name: string, servers: readonly string[]): string | undefined {
+  const before = name.slice(0, Math.max(0, name.indexOf('__')));
+  if (servers.includes(before)) return before;
+  return servers.filter((server) => isOf(name, server)).sort((a, b) => b.length - a.length)[0];
 }
 
 function unknownTool(name: string, catalogs: CallCatalogs): Fault {

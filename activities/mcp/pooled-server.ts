@@ -50,12 +50,13 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
   const slot = createSlot({ ...options, backoff });
   const errorOf = (error: unknown, tool?: string): unknown => catalogued(error, { ...options, ...(tool && { tool }) });
 
-  async function request(input: RpcRequest): Promise<RpcAnswer> {
+  async function request(input: RpcRequest, beforeResend?: () => Promise<void>): Promise<RpcAnswer> {
     try {
       return await slot.use(input.signal, (connection) => firstAnswer(connection, input));
     } catch (error) {
       if (!(error instanceof SessionGoneFault)) throw error;
     }
+    await beforeResend?.();
     return slot.use(input.signal, (connection) => answerOf(connection, input));
   }
 
@@ -108,12 +109,12 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
         throw signal.aborted ? signal.reason : listingError(errorOf(error), options);
       }
     },
-    callTool: async ({ tool, arguments: args, idempotencyKey, signal, onProgress }: ToolRequest) => {
+    callTool: async ({ tool, arguments: args, idempotencyKey, signal, onProgress, beforeResend }: ToolRequest) => {
       const params = { name: tool, arguments: args, _meta: { [IDEMPOTENCY_KEY_META]: idempotencyKey } };
       const { timeoutMs } = options;
       try {
         const call: RpcRequest = { method: 'tools/call', params, timeoutMs, signal, ...(onProgress && { onProgress }) };
-        return responseOf(await request(call), options.redact);
+        return responseOf(await request(call, beforeResend), options.redact);
       } catch (error) {
         throw signal.aborted ? signal.reason : errorOf(error, tool);
       }
