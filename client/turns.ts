@@ -58,6 +58,7 @@ export async function turnInput(client: Client, options: StartTurnOptions): Prom
     version: 1,
     spec,
     searchAttributes,
+    deferral: 1,
     ...(reminderAttribute && { reminderAttribute }),
     ...(message && { message }),
     ...(session !== undefined && { session }),

@@ -13,14 +13,17 @@ import type {
   CheckArgumentsResult,
   CommitStepInput,
   CommitStepResult,
+  JudgeCallInput,
   ListToolsInput,
+  LoadCatalogInput,
   NotifyInput,
   NotifyResult,
+  ProposedCall,
   VerifyFilesInput,
   VerifyFilesResult,
 } from '../shared/activities.ts';
 import { ACTIVITY_SETTINGS } from '../shared/activity-options.ts';
-import type { CatalogFacts } from '../shared/catalog.ts';
+import type { CatalogFacts, ServerCatalogFacts } from '../shared/catalog.ts';
 import type { ResultFacts } from '../shared/facts.ts';
 import { payloadBytes, PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
 
@@ -29,6 +32,24 @@ export function listTools(input: ListToolsInput): Promise<CatalogFacts> {
   return schedule('longshoreListTools', input, {
     ...ACTIVITY_SETTINGS.listTools,
     summary: summaryOf(`tools of ${input.servers.map((server) => server.name).join(', ') || 'sandbox'}`),
+  });
+}
+
+/** Asks one server what it offers; a cancelled one is not waited for. */
+export function loadCatalog(input: LoadCatalogInput): Promise<ServerCatalogFacts> {
+  return schedule('longshoreLoadCatalog', input, {
+    ...ACTIVITY_SETTINGS.loadCatalog,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    summary: summaryOf(`tools of ${input.server.name}: ${input.reason}`),
+  });
+}
+
+/** Judges a call by the catalog that was loaded for it. */
+export function judgeCall(input: JudgeCallInput): Promise<ProposedCall> {
+  return schedule('longshoreJudgeCall', input, {
+    ...ACTIVITY_SETTINGS.judgeCall,
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    summary: summaryOf(`${input.call.callKey} ${input.call.server}.${input.call.tool}`),
   });
 }
 

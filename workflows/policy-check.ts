@@ -2,6 +2,7 @@
 // call is made, on the tool itself; here a call may also end without running.
 import type { AgentSpec } from '../shared/agent-spec.ts';
 import type { ProposedCall } from '../shared/activities.ts';
+import { digestOf } from '../shared/digest.ts';
 import { deniedText, needsApproval } from '../shared/policy.ts';
 import { spoken, type SpokenResult } from '../shared/results.ts';
 import { IDENTICAL_READS_ALLOWED, SANDBOX_READ_TOOLS, SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
@@ -9,13 +10,23 @@ import { IDENTICAL_READS_ALLOWED, SANDBOX_READ_TOOLS, SANDBOX_SERVER } from '../
 /** How often each read was asked for in this turn, by the digest of tool and arguments. */
 export type ReadCounts = Map<string, number>;
 
+/** The faults that this turn was told of, by the digest of the call and of what was said. */
+export type ToldFaults = Set<string>;
+
+/** What a turn counts of its calls. */
+export interface CallCounts {
+  readonly reads: ReadCounts;
+  /** Absent in turns from before deferral: then a fault is told in full each time. */
+  readonly faults?: ToldFaults;
+}
+
 /**
  * The answer of a call that must not run, or null for one that may.
- * Counts reads as it goes, so that calls are to be checked in call order.
+ * Counts reads and faults as it goes, so that calls are to be checked in call order.
  */
-export function answerWithoutRunning(call: ProposedCall, reads: ReadCounts): SpokenResult | null {
-  if (call.fault) return spoken('error', call.fault.text, call.fault.tokens);
-  return refuseRepeatedRead(call, reads);
+export function answerWithoutRunning(call: ProposedCall, { reads, faults }: CallCounts): SpokenResult | null {
+  if (!call.fault) return refuseRepeatedRead(call, reads);
+  return (faults && refuseRepeatedFault(call, faults)) ?? spoken('error', call.fault.text, call.fault.tokens);
 }
 
 /** The selector that gates a call, or null for one that runs unasked. */
@@ -42,4 +53,18 @@ function refuseRepeatedRead(call: ProposedCall, reads: ReadCounts): SpokenResult
     `Refused: this is identical read number ${asked} in this turn, and ${IDENTICAL_READS_ALLOWED} were answered already. ` +
       'The file has not changed since: use the answers above. To see more, ask for another range, a search or a query.',
   );
+}
+
+/** A server that was not there is asked again with each call: such a call is not the same one again. */
+function refuseRepeatedFault(call: ProposedCall, faults: ToldFaults): SpokenResult | null {
+  const { server, tool, argumentsDigest, argumentsText = '', fault } = call;
+  if (!fault || (fault.stage === 'server' && server !== '')) return null;
+  const digest = digestOf([server, tool, argumentsDigest, argumentsText, fault.text]);
+  if (!faults.has(digest)) {
+    faults.add(digest);
+    return null;
+  }
+  const text =
+    'Refused: this call was wrong before, and it is the same call. What is wrong with it was told above: change it.';
+  return spoken('error', text);
 }

@@ -11,6 +11,7 @@ import type { SettledCall } from '../shared/results.ts';
 import { PEOPLE_SERVER } from '../shared/sandbox-tools.ts';
 import type { ApprovalDesk } from './approvals/desk.ts';
 import { noteOf, settleGated } from './approvals/gated-call.ts';
+import type { TurnCatalogs } from './catalogs.ts';
 import { gateOf } from './policy-check.ts';
 import { place, runCall } from './tool-calls.ts';
 
@@ -21,6 +22,8 @@ export interface RetryOptions {
   readonly desk: ApprovalDesk;
   /** Keys of calls that have no result; a call that is made again is among them meanwhile. */
   readonly openCalls: Set<string>;
+  /** What the turn knows of its servers' tools. */
+  readonly catalogs: () => TurnCatalogs | undefined;
 }
 
 /** Results made anew that no commit has told yet: all of them stand in one Activity's input. */
@@ -50,7 +53,7 @@ export class Retries {
     return this.options.turn;
   }
 
-  /** Takes in what the model asked for. */
+  /** Takes in what the model asked for; again, a call that was judged late. */
   proposed(calls: readonly ProposedCall[]): void {
     for (const call of calls) this.calls.set(call.callKey, { call, result: null, generation: 0 });
   }
@@ -133,11 +136,15 @@ export class Retries {
    */
   private async make(proposed: ProposedCall, base: number, id: string): Promise<SettledCall> {
     const { turn, spec, desk } = this.options;
+    const catalogs = this.options.catalogs();
     const changed = desk.changedCalls.get(proposed.callKey);
     const call = changed ?? proposed;
     const run = async (allowed: ProposedCall, above: number): Promise<SettledCall> => {
       const generation = base + above;
-      return { ...(await runCall(allowed, { turn, spec, retry: id }, generation)), generation };
+      return {
+        ...(await runCall(allowed, { turn, spec, retry: id, ...(catalogs && { catalogs }) }, generation)),
+        generation,
+      };
     };
     const selector = gateOf(call, spec);
     const settings = spec.config.approvals;
@@ -153,7 +160,7 @@ export class Retries {
   }
 
   private stateOf({ call, result }: KnownCall): { readonly word: string; readonly words: string } | null {
-    const { callKey, server, fault } = call;
+    const { callKey, server, fault, unresolved } = call;
     if (this.options.desk.waiting().some((one) => one.callKey === callKey)) {
       return { word: 'waiting', words: 'waits for a person: decide on it' };
     }
@@ -162,6 +169,7 @@ export class Retries {
       return { word: result ? 'retrying' : 'running', words };
     }
     if (fault) return { word: 'faulty', words: `was never made (${fault.type}), and cannot be` };
+    if (unresolved) return { word: 'faulty', words: 'was never made, since its server was not asked what it offers' };
     if (server === PEOPLE_SERVER) return { word: 'question', words: 'is a question of the agent, not a call' };
     if (!result) return { word: 'settled', words: 'has a result that is not committed yet' };
     return null;

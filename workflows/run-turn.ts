@@ -5,6 +5,7 @@ import {
   decisionsOf,
   type CallModelInput,
   type CallModelResult,
+  type LoadCatalogInput,
   type PauseRecord,
   type RetriedResult,
   type StepCommit,
@@ -16,14 +17,15 @@ import type { ErrorRecord } from '../shared/errors.ts';
 import type { BlobRef } from '../shared/file-store.ts';
 import type { RetentionRule } from '../shared/retention.ts';
 import type { AgentTurnInput, AgentTurnResult, TurnEnd, TurnState, TurnStatus } from '../shared/turn.ts';
-import { callModel, commitStep, listTools } from './activities.ts';
+import { callModel, commitStep, listTools, loadCatalog } from './activities.ts';
 import { ApprovalDesk } from './approvals/desk.ts';
 import { takeDecisions } from './approvals/handler.ts';
 import { exhaustedBudget, newMeter, recordUsage, type Meter } from './budget.ts';
+import { TurnCatalogs } from './catalogs.ts';
 import { commitParts } from './commit-parts.ts';
 import { errorRecordOf } from './failures.ts';
 import { COMMIT_IN_PARTS } from './patches.ts';
-import type { ReadCounts } from './policy-check.ts';
+import type { CallCounts } from './policy-check.ts';
 import { RecordedPins } from './resume-check.ts';
 import { Retries } from './retries.ts';
 import { takeRetries } from './retry-call.ts';
@@ -46,12 +48,14 @@ interface Ending {
 export class Turn {
   private readonly input: AgentTurnInput;
   private readonly identity: TurnIdentity;
-  private readonly reads: ReadCounts = new Map();
+  private readonly counts: CallCounts;
   private readonly open = new Set<string>();
   private readonly meter: Meter = newMeter();
   private readonly desk: ApprovalDesk;
   private readonly retries: Retries;
   private readonly pins = new RecordedPins();
+  /** Set once the turn knows its servers; never in turns from before deferral. */
+  private catalogs: TurnCatalogs | undefined;
   private pending: Pending;
   private head: BlobRef | null;
   private step = 0;
@@ -61,6 +65,7 @@ export class Turn {
 
   constructor(input: AgentTurnInput, workflowId: string) {
     this.input = input;
+    this.counts = { reads: new Map(), ...(input.deferral && { faults: new Set<string>() }) };
     const before = input.continueFrom;
     const session = input.session ?? before?.session ?? workflowId;
     this.identity = { workflowId, session, turn: (before?.turn ?? 0) + 1 };
@@ -75,7 +80,13 @@ export class Turn {
       commitPause: (pause) => this.commitPause(pause),
     });
     takeDecisions(this.desk);
-    this.retries = new Retries({ turn: this.identity, spec: input.spec, desk: this.desk, openCalls: this.open });
+    this.retries = new Retries({
+      turn: this.identity,
+      spec: input.spec,
+      desk: this.desk,
+      openCalls: this.open,
+      catalogs: () => this.catalogs,
+    });
     takeRetries(this.retries);
   }
 
@@ -111,11 +122,18 @@ export class Turn {
   }
 
   private async frame(): Promise<TurnFrame> {
-    const { spec } = this.input;
+    const { spec, deferral } = this.input;
+    const turn = this.identity;
     const askUserQuestions = spec.config.ask_user_questions?.enabled === true;
     const servers = spec.mcp_servers;
-    const catalog = await listTools({ turn: this.identity, servers, ...(askUserQuestions && { askUserQuestions }) });
-    this.desk.catalog = catalog.ref;
+    const asked = { ...(askUserQuestions && { askUserQuestions }), ...(deferral && { deferral }) };
+    const catalog = await listTools({ turn, servers, ...asked });
+    if (deferral) {
+      const load = (input: Omit<LoadCatalogInput, 'turn'>): ReturnType<typeof loadCatalog> =>
+        loadCatalog({ turn, ...input });
+      this.catalogs = new TurnCatalogs({ servers, facts: catalog, load });
+    }
+    this.desk.catalogOf = (server) => this.catalogs?.refOf(server) ?? catalog.ref;
     const { name: agent, model, instructions, response_format: responseFormat } = spec;
     const retention = spec.config.retention && ruleOf(spec.config.retention);
     return { agent, model, instructions, responseFormat, catalog: catalog.ref, ...(retention && { retention }) };
@@ -125,8 +143,17 @@ export class Turn {
     const answer = await this.askModel();
     if (answer.toolCalls.length === 0) return this.endUnlessRetried(endOf(answer));
     this.retries.proposed(answer.toolCalls);
-    const { identity: turn, step, reads, open, desk } = this;
-    const commit = await settleCalls(answer.toolCalls, { turn, step, spec: this.input.spec, reads, open, desk });
+    const { identity: turn, step, counts, open, desk, catalogs } = this;
+    const commit = await settleCalls(answer.toolCalls, {
+      turn,
+      step,
+      spec: this.input.spec,
+      counts,
+      open,
+      desk,
+      ...(catalogs && { catalogs }),
+      judged: (call) => this.retries.proposed([call]),
+    });
     this.pending = { messages: [], commit };
     return CancellationScope.current().consideredCancelled ? cancelled() : null;
   }
@@ -142,13 +169,14 @@ export class Turn {
   private async askModel(): Promise<CallModelResult> {
     const { spec } = this.input;
     await this.commitAhead();
+    if (this.catalogs) await this.renewCatalogs(this.catalogs);
     const retried = await this.retries.settled();
     const resume = await this.pins.check(this.identity);
     const saveHead = Date.now() - this.headSavedMs >= SAVE_HEAD_MS && !this.pending.frame;
     if (saveHead || this.pending.frame) this.headSavedMs = Date.now();
     const where = { turn: this.identity, step: this.step, head: this.head };
     const news = { ...(retried.length > 0 && { retried }), ...(resume && { resume }), ...(saveHead && { saveHead }) };
-    const input = { ...where, ...this.pending, ...news };
+    const input = { ...where, ...this.pending, ...news, ...this.loaded() };
     const answer = await callModel(input, spec.model.name);
     verifyDecisions(decidedBy(input), answer.decisionsDigest);
     this.head = answer.head;
@@ -159,11 +187,29 @@ export class Turn {
     return answer;
   }
 
+  /** What changed while calls ran is known before the model is asked again. */
+  private async renewCatalogs(catalogs: TurnCatalogs): Promise<void> {
+    await this.retries.settled();
+    await catalogs.renew();
+  }
+
+  /** The catalogs that the turn has loaded, where it has. */
+  private loaded(): Pick<CallModelInput, 'catalogs'> {
+    const catalogs = this.catalogs?.refs() ?? [];
+    return catalogs.length > 0 ? { catalogs } : {};
+  }
+
   /** Commits as much of what is pending as leaves a rest that fits into the next Activity's input. */
   private async commitAhead(): Promise<void> {
     const [first, ...others] = this.pending.commit ? commitParts(this.pending.commit) : [];
     if (!first || others.length === 0 || !patched(COMMIT_IN_PARTS)) return;
-    const result = await commitStep({ turn: this.identity, head: this.head, messages: [], commit: first });
+    const result = await commitStep({
+      turn: this.identity,
+      head: this.head,
+      messages: [],
+      commit: first,
+      ...this.loaded(),
+    });
     verifyDecisions(first, result.decisionsDigest);
     this.head = result.head;
     this.committed(first, []);
@@ -176,7 +222,7 @@ export class Turn {
   private async commitPause(pause: PauseRecord): Promise<void> {
     this.headSavedMs = Date.now();
     const begunAt = this.pins.commitsNow;
-    await commitStep({ turn: this.identity, head: this.head, messages: [], pause });
+    await commitStep({ turn: this.identity, head: this.head, messages: [], pause, ...this.loaded() });
     this.pins.paused(pause, begunAt);
   }
 
@@ -185,7 +231,7 @@ export class Turn {
     this.retries.told(retried);
     this.pins.committed([...(commit?.results ?? []), ...retried.map((one) => one.result)]);
     // What was read may read otherwise now.
-    if (retried.length > 0) this.reads.clear();
+    if (retried.length > 0) this.counts.reads.clear();
   }
 
   private async commitRest(ended: TurnEnd, answerRef: BlobRef | undefined): Promise<void> {
@@ -194,7 +240,15 @@ export class Turn {
     const invocation = { agent, model: model.name, startedMs: this.meter.startedMs };
     const retried = await this.retries.close();
     const news = { ...(retried.length > 0 && { retried }), ...(answerRef && { refs: [answerRef] }) };
-    const input = { turn: this.identity, head: this.head, ...this.pending, ...news, ended, invocation };
+    const input = {
+      turn: this.identity,
+      head: this.head,
+      ...this.pending,
+      ...news,
+      ...this.loaded(),
+      ended,
+      invocation,
+    };
     const result = await commitStep(input);
     verifyDecisions(decidedBy(input), result.decisionsDigest);
     this.head = result.head;

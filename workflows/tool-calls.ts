@@ -1,33 +1,43 @@
 // The tool calls of one step: each ends in exactly one result, whatever happens to its siblings, in call order.
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { AgentSpec } from '../shared/agent-spec.ts';
-import type { CommittedResult, ProposedCall, StepCommit, TurnIdentity } from '../shared/activities.ts';
+import type { CallToolInput, CommittedResult, ProposedCall, StepCommit, TurnIdentity } from '../shared/activities.ts';
+import type { ServerCatalogRef } from '../shared/catalog.ts';
+import { DEFAULT_DISCOVERY_TOKENS, DISCOVERY_SERVER } from '../shared/discovery-tools.ts';
 import { decidePlacement, type PlacementDecision } from '../shared/placement.ts';
 import { commitResult, placementFactsOf, type SettledCall } from '../shared/results.ts';
 import { retentionOfTool } from '../shared/retention.ts';
-import { PEOPLE_SERVER } from '../shared/sandbox-tools.ts';
-import { callTool } from './activities.ts';
+import { BUILT_IN_SERVERS, PEOPLE_SERVER } from '../shared/sandbox-tools.ts';
+import { callTool, judgeCall } from './activities.ts';
 import type { ApprovalDesk } from './approvals/desk.ts';
 import { settleGated, settleQuestion, type Asking } from './approvals/gated-call.ts';
+import type { TurnCatalogs } from './catalogs.ts';
 import { boundCommit } from './commit-size.ts';
+import { judgeInOrder, notPrepared, type Judgement } from './deferred-calls.ts';
 import { afterFailure, cancelledBeforeStart } from './failures.ts';
-import { answerWithoutRunning, deniedUnasked, gateOf, type ReadCounts } from './policy-check.ts';
+import { answerWithoutRunning, deniedUnasked, gateOf, type CallCounts } from './policy-check.ts';
 
 /** What the calls of a step are run with. */
 export interface StepContext {
   readonly turn: TurnIdentity;
   readonly step: number;
   readonly spec: AgentSpec;
-  readonly reads: ReadCounts;
+  readonly counts: CallCounts;
   /** Keys of calls that have no result yet; kept for the turn's Query. */
   readonly open: Set<string>;
   /** Where calls wait for a person. */
   readonly desk: ApprovalDesk;
+  /** Absent in turns from before deferral. */
+  readonly catalogs?: TurnCatalogs;
+  /** Hears of calls that were judged late. */
+  readonly judged: (call: ProposedCall) => void;
 }
 
 /** A step while its calls are settled, in order of arrival. */
 interface RunningStep extends StepContext {
   readonly soFar: { readonly step: number; readonly calls: readonly ProposedCall[]; readonly settled: SettledCall[] };
+  /** Of calls whose server was not loaded, by call key. */
+  readonly judgements: ReadonlyMap<string, Promise<Judgement>>;
 }
 
 /**
@@ -36,23 +46,41 @@ interface RunningStep extends StepContext {
  */
 export async function settleCalls(calls: readonly ProposedCall[], context: StepContext): Promise<StepCommit> {
   for (const call of calls) context.open.add(call.callKey);
-  const step = { ...context, soFar: { step: context.step, calls, settled: [] } };
+  const step = {
+    ...context,
+    soFar: { step: context.step, calls, settled: [] },
+    judgements: judgements(calls, context),
+  };
   context.desk.stepUnderWay = step.soFar;
   const settled = await Promise.all(calls.map((call) => settleOne(call, step)));
   if (context.desk.isKeeping) await context.desk.stepSettled();
   return { step: context.step, results: place(settled, context.spec) };
 }
 
+function judgements(calls: readonly ProposedCall[], { turn, catalogs }: StepContext): RunningStep['judgements'] {
+  // A cancelled turn begins nothing.
+  if (!catalogs || isCancelled()) return new Map();
+  return judgeInOrder(calls, { turn, catalogs, judge: judgeCall });
+}
+
 async function settleOne(call: ProposedCall, step: RunningStep): Promise<SettledCall> {
-  const settled = await settle(call, step);
+  const settled = await (call.unresolved ? settleUnresolved(call, step) : settle(call, step));
   step.open.delete(call.callKey);
   step.soFar.settled.push(settled);
   return settled;
 }
 
+async function settleUnresolved(call: ProposedCall, step: RunningStep): Promise<SettledCall> {
+  const judgement = await step.judgements.get(call.callKey);
+  if (!judgement) return { call, result: { spoken: cancelledBeforeStart() } };
+  if ('spoken' in judgement) return { call, result: judgement };
+  step.judged(judgement.call);
+  return settle(judgement.call, step);
+}
+
 function settle(call: ProposedCall, step: RunningStep): Promise<SettledCall> | SettledCall {
   const { spec, desk, soFar } = step;
-  const answer = answerWithoutRunning(call, step.reads);
+  const answer = answerWithoutRunning(call, step.counts);
   if (answer) return { call, result: { spoken: answer } };
   const settings = spec.config.approvals;
   const selector = gateOf(call, spec);
@@ -75,20 +103,40 @@ function isCancelled(): boolean {
 }
 
 /** What a call is made with; `retry` names a person's wish to have it made again. */
-export interface CallContext extends Pick<StepContext, 'turn' | 'spec'> {
+export interface CallContext extends Pick<StepContext, 'turn' | 'spec' | 'catalogs'> {
   readonly retry?: string;
 }
 
 /** Makes a call, whoever allowed it; a higher generation is sent anew, whatever became of the one before. Never rejects. */
-export async function runCall(call: ProposedCall, context: CallContext, generation = 0): Promise<SettledCall> {
+export function runCall(call: ProposedCall, context: CallContext, generation = 0): Promise<SettledCall> {
+  const input = toolInput(call, context, generation);
+  const isDiscovery = context.catalogs !== undefined && call.server === DISCOVERY_SERVER;
+  return isDiscovery ? runDiscovery(call, input, context) : send(call, input, context);
+}
+
+async function send(call: ProposedCall, input: CallToolInput, { catalogs }: CallContext): Promise<SettledCall> {
   try {
-    return { call, result: { facts: await callTool(toolInput(call, context, generation)) } };
+    const facts = await callTool(input);
+    if (facts.schemaChanged) catalogs?.changed(call.server);
+    return { call, result: { facts } };
   } catch (failure) {
     return { call, result: { spoken: afterFailure(call, failure, isCancellation(failure)) } };
   }
 }
 
-function toolInput(call: ProposedCall, context: CallContext, generation: number): Parameters<typeof callTool>[0] {
+/** The catalogs that it looks at are loaded first. */
+async function runDiscovery(call: ProposedCall, input: CallToolInput, context: CallContext): Promise<SettledCall> {
+  const tokens = context.spec.config.context_management.discovery_tokens ?? DEFAULT_DISCOVERY_TOKENS;
+  let catalogs: readonly ServerCatalogRef[] = [];
+  try {
+    catalogs = (await context.catalogs?.forDiscovery(call)) ?? [];
+  } catch (failure) {
+    return { call, result: { spoken: notPrepared(call, failure) } };
+  }
+  return send(call, { ...input, discovery: { catalogs, tokens } }, context);
+}
+
+function toolInput(call: ProposedCall, context: CallContext, generation: number): CallToolInput {
   const limits = context.spec.config.context_management.large_tool_response;
   return {
     turn: context.turn,
@@ -104,6 +152,7 @@ function toolInput(call: ProposedCall, context: CallContext, generation: number)
     perResultTokens: perResultLimit(context.spec, call),
     previewCharacters: limits.preview_characters,
     imageTokens: limits.image_tokens,
+    ...(context.catalogs && !BUILT_IN_SERVERS.includes(call.server) && { checkSchema: true }),
   };
 }
 

@@ -46,8 +46,8 @@ export class ApprovalDesk {
   readonly denials = new Map<string, DecidedCall>();
   /** Calls as they ran with a person's arguments, by call key: made again, they run with those, not with the model's. */
   readonly changedCalls = new Map<string, ProposedCall>();
-  /** The turn's catalog, once it has one; changed arguments are checked against it. */
-  catalog: BlobRef | undefined;
+  /** The catalog that has a server's tools, once the turn has one; changed arguments are checked against it. */
+  catalogOf: ((server: string) => BlobRef) | undefined;
   /** The step whose calls are, or were last, under way. */
   stepUnderWay: StepSoFar | undefined;
   /** Results of calls that a person had made again, until they are committed. */

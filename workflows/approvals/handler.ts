@@ -65,9 +65,10 @@ function stand(desk: ApprovalDesk, input: ResolveApprovalInput, changed?: Change
 }
 
 async function checked(desk: ApprovalDesk, call: WaitingCall, args: JsonObject): Promise<ChangedArguments> {
-  const { turn, catalog } = desk;
-  if (!catalog) throw new TypeError('a call waits before the turn has a catalog');
+  const { turn } = desk;
   const { callKey, server, tool } = call;
+  const catalog = desk.catalogOf?.(server);
+  if (!catalog) throw new TypeError('a call waits before the turn has a catalog');
   try {
     const result = await checkArguments({ turn, callKey, server, tool, catalog, arguments: args });
     if ('problem' in result) throw failureOf(unfitArguments(call, result.problem));
