@@ -279,8 +279,8 @@ it('[FILE-20] a step without waits writes the manifest where it pins something, 
     const short = { toolCalls: [{ name: 'sandbox__list_files', arguments: {} }] };
     const long = { toolCalls: [call('figures', { name: 'pinned' })] };
     const { history } = await own.run(openDesk, { script: inOrder(short, short, long, short, { text: 'done' }) });
-    // The turn's beginning, the one file, the turn's end.
-    expect(written).toEqual(['manifests', 'manifests', 'manifests']);
+    // What the server offers, as it is seen for the first time; then the turn's beginning, the one file, the turn's end.
+    expect(written).toEqual(['catalogs', 'manifests', 'manifests', 'manifests']);
     expect(activitiesOf(history, 'longshoreVerifyFiles')).toEqual([]);
     expect(activitiesOf(history, 'longshoreCommitStep')).toHaveLength(1);
   } finally {
