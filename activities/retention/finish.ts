@@ -18,7 +18,7 @@ export function createSweepFinish(
   const { store, redact } = dependencies;
   return ({ frame }) =>
     runAttempt(redact, async () => {
-      const journals = await idleJournals(store, frame, viewOf(dependencies));
+      const journals = await idleJournals(store, viewOf(dependencies));
       const tombstones: string[] = [];
       for await (const { key, tombstone } of listTombstones(store)) {
         if (tombstone.deletedAt < frame.nowMs - TOMBSTONE_LIFE_MS) tombstones.push(key);
@@ -32,8 +32,8 @@ export function createSweepFinish(
     });
 }
 
-/** Keys of journals of turns that have no manifest and are closed, past the grace age, or gone. */
-async function idleJournals(store: FileStore, frame: SweepFrame, temporal: TemporalView): Promise<string[]> {
+/** Keys of journals of turns that have no manifest, and that Temporal does not know any more: none can be reset. */
+async function idleJournals(store: FileStore, temporal: TemporalView): Promise<string[]> {
   const known = new Set<string>();
   for await (const key of store.listObjects(MANIFESTS_FOLDER)) known.add(key.slice(key.lastIndexOf('/') + 1));
   const byTurn = new Map<string, string[]>();
@@ -42,15 +42,14 @@ async function idleJournals(store: FileStore, frame: SweepFrame, temporal: Tempo
     if (known.has(turn)) continue;
     byTurn.set(turn, [...(byTurn.get(turn) ?? []), key]);
   }
-  const idle = await eachOf([...byTurn], async ([turn, keys]) => ((await isIdle(turn, frame, temporal)) ? keys : []));
+  const idle = await eachOf([...byTurn], async ([turn, keys]) => ((await isGone(turn, temporal)) ? keys : []));
   return idle.flat();
 }
 
-async function isIdle(segment: string, { nowMs, graceMs }: SweepFrame, temporal: TemporalView): Promise<boolean> {
+async function isGone(segment: string, temporal: TemporalView): Promise<boolean> {
   const workflowId = decode(segment);
   if (workflowId === null) return false; // a name that was cut: whose it is cannot be told
-  const standing = await temporal.describe(workflowId);
-  return standing.status === 'gone' || (standing.status === 'closed' && standing.closedMs < nowMs - graceMs);
+  return (await temporal.describe(workflowId)).status === 'gone';
 }
 
 function decode(segment: string): string | null {

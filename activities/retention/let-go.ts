@@ -75,15 +75,16 @@ async function settle(key: string, turn: SurveyedTurn, context: LetGoContext): P
   const { verdict, released } = outcome;
   const goes = verdict.letGo.length > 0 || verdict.transcriptLetGo || verdict.isEmpty;
   // Asked again when something is about to go: it may have been reset since.
-  if (goes && (await temporal.describe(turn.workflowId)).status === 'open') return { kept: { open: live } };
+  const standing = goes ? (await temporal.describe(turn.workflowId)).status : 'closed';
+  if (standing === 'open') return { kept: { open: live } };
   if (!frame.dryRun && !(await carryOut(verdict, { manifest, turn, context }))) return { kept: { held: live } };
-  const journals = verdict.isEmpty ? await removeTurn(manifest, context) : 0;
+  const journals = verdict.isEmpty ? await removeTurn(manifest, standing, context) : null;
   return {
     filesReleased: released,
     filesDeleted: verdict.letGo.length,
     transcriptsDeleted: verdict.transcriptLetGo ? 1 : 0,
-    manifestsDeleted: verdict.isEmpty ? 1 : 0,
-    journalsDeleted: journals,
+    manifestsDeleted: journals === null ? 0 : 1,
+    journalsDeleted: journals ?? 0,
     kept: { held: verdict.held, 'not-due': verdict.notDue },
   };
 }
@@ -125,13 +126,21 @@ function tombstoneOf(
   return { version: 1, ...made, workflowId, session, deletedAt: nowMs, why: whyLetGo(manifest, file) };
 }
 
-/** The journal and the manifest of a turn of which nothing is left; gives how many entries of the journal went. */
-async function removeTurn({ turn }: Manifest, { store, frame }: LetGoContext): Promise<number> {
+/**
+ * The journal and the manifest of a turn of which nothing is left; gives how many entries of the journal went. Null where they
+ * stay: as long as Temporal can reset the turn, its journal is what keeps its writes from being sent again.
+ */
+async function removeTurn(
+  { turn }: Manifest,
+  standing: 'closed' | 'gone',
+  { store, frame }: LetGoContext,
+): Promise<number | null> {
   const journal = await Array.fromAsync(store.listObjects(objectKey(sha256Hex, 'journal', turn.workflowId)));
+  if (standing === 'closed' && journal.length > 0) return null;
   if (frame.dryRun) return journal.length;
   const manifest = await loadManifest(store, turn);
   const isLeft = manifest?.files.some((file) => file.state !== 'deleted') || manifest?.head !== null;
-  if (manifest === null || isLeft) return 0;
+  if (manifest === null || isLeft) return null;
   await deleteObjects(store, journal);
   await store.deleteObject(manifestKey(turn));
   return journal.length;
