@@ -257,6 +257,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('KEEP-13', 'Setting a server up registers Search Attributes and the Schedule, and may be repeated', 'section 4'),
   of('KEEP-14', 'A purge deletes all of a session at once and everywhere, and gives a receipt', 'D8'),
   of('KEEP-15', 'No blob goes that a writer was promised, in whatever order writers and sweeps act', 'D8'),
+  of('KEEP-16', 'A closed turn keeps its journal while Temporal can reset it, whatever its retention', 'D11'),
   of('DISC-1', 'search_tools finds by name, title, description and argument names; a hit is a line to call by', 'D12'),
   of('DISC-2', 'Ranks are the same whatever the order; an index is kept for equal catalogs', 'D12'),
   of('DISC-3', 'The pages of list_tools have each tool once, whatever the order, names and budget', 'D12'),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteExecutions } from '../../client/purge.ts';
+import { resetTurn } from '../../client/reset.ts';
 import { runSweep } from '../../client/sweep.ts';
 import { turnInput } from '../../client/turns.ts';
 import { listManifests } from '../../activities/store/manifest.ts';
@@ -14,13 +15,21 @@ import { attachDevServer, type DevServerLease } from '../../worker/dev-server.ts
 import { openHome } from '../../worker/home.ts';
 import type { ScriptedModel } from '../../testing/scripted-model.ts';
 import { at, decide, eventually, waitingCall } from '../support/approvals.ts';
-import { deskOf, reader, writer } from '../support/local-tools.ts';
-import { inOrder } from '../support/turn-history.ts';
+import { deskOf, openDesk, reader, writer } from '../support/local-tools.ts';
+import { inOrder, toolTexts } from '../support/turn-history.ts';
 import { createWorld, specOf, type StartedTurn, type World } from '../support/turn-world.ts';
 
 const DAY = 86_400_000;
+/** What was written, in order: each effect once. */
+const effects: string[] = [];
+const effect = (tool: string, name: unknown): string => {
+  effects.push(`${tool} ${String(name)}`);
+  return `counted ${String(name)}`;
+};
 const desk = deskOf(
   writer('change', () => 'changed'),
+  writer('count', ({ name }) => effect('count', name)),
+  writer('recount', ({ name }) => `${effect('recount', name)}. ${'The tide tables were written anew. '.repeat(2_000)}`),
   reader('report', ({ of }) => `The pilot of ${String(of)} boards at the outer buoy. `.repeat(1_500)),
 );
 const spec = { mcp_servers: [{ name: 'desk', preload: true }], config: { retention: { after_turn: '7d' } } };
@@ -88,8 +97,38 @@ describe('the sweep beside turns', () => {
     ahead = 6 * DAY;
     expect((await sweep()).filesDeleted).toBe(0);
     ahead = 8 * DAY;
-    expect(await sweep()).toMatchObject({ filesDeleted: 2, transcriptsDeleted: 1, manifestsDeleted: 1 });
+    // Its journal stays, and a manifest for it, as long as Temporal can reset the turn.
+    expect(await sweep()).toMatchObject({ filesDeleted: 2, transcriptsDeleted: 1, manifestsDeleted: 0 });
     expect(await world.blobCount()).toBe(0);
+  });
+
+  it('[KEEP-16] leaves enough of a closed turn that a reset does not send its writes again', async () => {
+    ahead = 0;
+    const write = (name: string) => ({ toolCalls: [call('count', { name }), call('recount', { name })] });
+    const done = { text: 'done' };
+    const path = '/sandbox/tool-results/t1.0.1-recount-213f20d34cf09c1b.txt';
+    const read = { toolCalls: [{ name: 'sandbox__read_file', arguments: { path } }] };
+    const script = inOrder(write('first'), done, write('first'), read, done);
+    const turn = await world.start(openDesk, { text: 'Go on.', script });
+    expect((await turn.result()).status).toBe('completed');
+    const once = ['count first', 'recount first'];
+    expect(effects.toSorted()).toEqual(once);
+    expect((await sweep()).filesReleased).toBe(1);
+    ahead = 40 * DAY;
+    expect(await sweep()).toMatchObject({ filesDeleted: 1, transcriptsDeleted: 1, journalsDeleted: 0 });
+    expect(await world.blobCount()).toBe(0);
+    ahead = 0;
+    await resetTurn(world.client, turn.workflowId, { step: 0 });
+    const result = await world.client.workflow.getHandle(turn.workflowId).result();
+    expect(result).toMatchObject({ status: 'completed', answer: 'done', steps: 3 });
+    expect(effects.toSorted()).toEqual(once);
+    const { requests } = await turn.ended();
+    const [short, long, lost] = toolTexts(requests.at(-1));
+    expect(short).toBe('counted first');
+    expect(long).toContain(path);
+    expect(lost).toContain('is gone from the file store');
+    ahead = 80 * DAY;
+    expect((await sweep()).openTurns).toBe(0);
   });
 
   it('[KEEP-1] deletes nothing of turns in line while the Workflow that runs them is open, and lets go once it is closed', async () => {
@@ -99,7 +138,8 @@ describe('the sweep beside turns', () => {
     const message = { type: 'user.message' as const, content: 'Twice.' };
     const input = await turnInput(client, { workflowId, spec: specOf(spec), message });
     const handle = await client.workflow.start('twoInline', { workflowId, taskQueue, args: [input] });
-    const manifests = () => Array.fromAsync(listManifests(world.store));
+    const manifests = async () =>
+      (await Array.fromAsync(listManifests(world.store))).filter(({ turn }) => turn.workflowId.startsWith(workflowId));
     const waiting = await eventually(manifests, (all) => all.length === 2 && all.every((one) => one.waiting));
     for (const days of [1, 8, 9, 40]) {
       ahead = days * DAY;
@@ -130,6 +170,13 @@ describe('the sweep beside turns', () => {
     ahead = 9 * DAY;
     expect((await sweep()).filesDeleted).toBe(4);
     expect(await world.blobCount()).toBe(0);
+    // What is left, of earlier tests too, is the journals of turns that Temporal can reset; it goes when they are deleted.
+    const turns = (await Array.fromAsync(listManifests(world.store))).map(({ turn }) => turn.workflowId);
+    expect(await deleteExecutions(world.client, [...turns, `own-${world.taskQueue}`])).toMatchObject({
+      notDeleted: [],
+    });
+    ahead = 80 * DAY;
+    expect((await sweep()).manifestsDeleted).toBe(turns.length);
     expect(await Array.fromAsync(world.store.listObjects('manifests'))).toEqual([]);
     expect(await Array.fromAsync(world.store.listObjects('journal'))).toEqual([]);
   });
@@ -143,7 +190,7 @@ describe('the sweep beside turns', () => {
     await world.worker.stop();
     const swept = sweep();
     const second = await world.addWorker();
-    expect(await swept).toMatchObject({ filesDeleted: 1, manifestsDeleted: 1 });
+    expect(await swept).toMatchObject({ filesDeleted: 1, transcriptsDeleted: 1 });
     expect(ended.result.status).toBe('completed');
     await second.stop();
   });
