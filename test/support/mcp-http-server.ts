@@ -45,6 +45,7 @@ interface Rpc {
 
 interface State {
   readonly standing: string | undefined;
+  readonly tools: () => readonly object[];
   readonly seen: SeenRequest[];
   readonly sessions: Set<string>;
   gone: number;
@@ -55,11 +56,13 @@ interface State {
 interface HttpServerOptions {
   /** What is sent on the stream for news before it ends; without it there is no such stream. */
   readonly standing?: string;
+  /** What it lists at the moment. @default none */
+  readonly tools?: () => readonly object[];
 }
 
 /** Starts on a free port; stopped when the test has ended. */
-export async function startHttpServer({ standing }: HttpServerOptions = {}): Promise<HttpTestServer> {
-  const state: State = { standing, seen: [], sessions: new Set(), gone: 404, held: [] };
+export async function startHttpServer({ standing, tools = () => [] }: HttpServerOptions = {}): Promise<HttpTestServer> {
+  const state: State = { standing, tools, seen: [], sessions: new Set(), gone: 404, held: [] };
   const server = createServer((request, response) => {
     void handle(request, response, state);
   });
@@ -138,6 +141,7 @@ function act(rpc: Rpc, response: ServerResponse, { authorization, state }: Scene
   const answer = { id: rpc.id, result: { content: [{ type: 'text', text: 'answer' }] } };
   const args = rpc.params?.arguments ?? {};
   const behaviours: Readonly<Record<string, () => void>> = {
+    '': () => sendJson(response, { id: rpc.id, result: { tools: state.tools() } }),
     json: () => sendJson(response, answer),
     stream: () => events(response).end(event(answer)),
     // An event stream that breaks after its head, by a cut or a proper end.

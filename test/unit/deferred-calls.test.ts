@@ -13,6 +13,7 @@ import {
   specServer,
   type CatalogWorld,
 } from '../support/catalog-world.ts';
+import { startHttpServer } from '../support/mcp-http-server.ts';
 
 const notify = listedTool('notify');
 const quit = listedTool('quit');
@@ -233,5 +234,38 @@ describe('a tool at the time of its call', () => {
     await call('notify');
     await Promise.all(Array.from({ length: 8 }, async () => call('look')));
     expect((await world.asked('shop')).filter((line) => line === 'listed')).toHaveLength(2);
+  });
+
+  test('[LOAD-12] whose session was refused is compared anew before it goes out again', async () => {
+    let tools = [listedTool('json', ['at']), listedTool('stream')];
+    const server = await startHttpServer({ tools: () => tools });
+    const world = await createCatalogWorld(
+      {},
+      { configured: { shop: { type: 'http', url: server.url, headers: {} } } },
+    );
+    const { ref } = await load(world);
+    const known = (await world.catalog(ref)).tools;
+    const call = async (tool: string, effect: CallToolInput['effect'] = 'read') => {
+      const schemaHash = known.find((one) => one.tool === tool)?.schemaHash ?? '';
+      return world.run(
+        'longshoreCallTool',
+        callInput(world, ['shop', tool], { schemaHash, checkSchema: true, effect }),
+      );
+    };
+    expect(await call('json')).toMatchObject({ outcome: 'ok' });
+    const sent = () => server.seen.filter(({ rpc }) => rpc === 'tools/call').length;
+    tools = [listedTool('json', ['place']), listedTool('stream')];
+    for (const effect of ['read', 'write'] as const) {
+      server.forgetSessions(404);
+      const before = sent();
+      expect(await call('json', effect)).toMatchObject({
+        outcome: 'error',
+        schemaChanged: { was: expect.any(String) },
+      });
+      // The one that was refused unseen, of a server that nobody knew to be another; the next call knows.
+      expect(sent()).toBe(effect === 'read' ? before + 1 : before);
+    }
+    server.forgetSessions(404);
+    expect(await call('stream')).toMatchObject({ outcome: 'ok', inlineText: 'answer' });
   });
 });
