@@ -4,6 +4,7 @@ import { runAttempt } from './attempt.ts';
 import { askServer, type Asking, type Offer } from './catalogs/ask-server.ts';
 import { discoveryOffer, questionOffer, sandboxOffer } from './catalogs/built-in.ts';
 import { definitionTokensOf } from './catalogs/definitions.ts';
+import { encodeCatalog } from './catalogs/encode.ts';
 import { briefly, catalogOf } from './catalogs/exposed.ts';
 import { offerOf, standServers, type Standing } from './catalogs/modes.ts';
 import { createPresentTools, type PresentTools } from './catalogs/present-tools.ts';
@@ -12,7 +13,6 @@ import type { ActivityDependencies } from './dependencies.ts';
 import { DEFAULT_EXACT_UP_TO_TOKENS } from './measure.ts';
 import type { ListToolsInput } from '../shared/activities.ts';
 import type { Catalog, CatalogFacts, ServerCatalogFacts } from '../shared/catalog.ts';
-import { canonicalJson } from '../shared/json.ts';
 
 /** Makes the Activity. */
 export function createListTools(
@@ -60,7 +60,8 @@ function builtIn({ askUserQuestions = false }: ListToolsInput): readonly Offer[]
 }
 
 async function storeCatalog(catalog: Catalog, { dependencies }: Asking): Promise<CatalogFacts> {
-  const ref = await dependencies.store.putBlob(Buffer.from(canonicalJson(catalog)));
+  const { bytes } = await encodeCatalog(catalog);
+  const ref = await dependencies.store.putBlob(bytes);
   const definitionTokens = await definitionTokensOf(catalog.tools, DEFAULT_EXACT_UP_TO_TOKENS);
   return { ref, servers: catalog.servers.map(briefly), toolCount: catalog.tools.length, definitionTokens };
 }

@@ -1,12 +1,11 @@
 // A server's catalog as a turn has it, and the version in the server's record: both from one listing.
-import { createHash } from 'node:crypto';
 import { log } from '@temporalio/activity';
 import type { ActivityDependencies } from '../dependencies.ts';
-import type { Catalog, CatalogServer, CatalogTool, ServerCatalogFacts } from '../../shared/catalog.ts';
+import type { Catalog, CatalogServer, ServerCatalogFacts } from '../../shared/catalog.ts';
 import { LongshoreError } from '../../shared/errors.ts';
-import { canonicalJson } from '../../shared/json.ts';
 import type { Asked, Selected } from './ask-server.ts';
 import { definitionTokensOf } from './definitions.ts';
+import { encodeCatalog } from './encode.ts';
 import { briefly, catalogOf } from './exposed.ts';
 import { isFresh, loadCatalogRecord, updateCatalogRecord } from './record.ts';
 
@@ -16,12 +15,13 @@ export async function keepServerCatalog(
   { store }: Pick<ActivityDependencies, 'store'>,
 ): Promise<ServerCatalogFacts> {
   const catalog = catalogOf([{ server, tools }]);
-  const ref = await store.putBlob(Buffer.from(canonicalJson(catalog)));
+  const { bytes, hash } = await encodeCatalog(catalog);
+  const ref = await store.putBlob(bytes);
   const { name, unavailable } = server;
   return {
     server: name,
     ref,
-    hash: hashOf(catalog),
+    hash,
     toolCount: catalog.tools.length,
     definitionTokens: catalog.tools.length === 0 ? 0 : await definitionTokensOf(catalog.tools),
     problems: briefly(server).problems,
@@ -52,10 +52,10 @@ export async function recordListing(
 }
 
 async function record(catalog: Catalog, server: CatalogServer, store: ActivityDependencies['store']): Promise<void> {
-  const hash = hashOf(catalog);
+  const { bytes, hash } = await encodeCatalog(catalog);
   const before = await loadCatalogRecord(store, server.name).catch(unreadable);
   if (isFresh(before, { hash }, Date.now())) return;
-  const ref = await store.putBlob(Buffer.from(canonicalJson(catalog)));
+  const ref = await store.putBlob(bytes);
   const known = before?.versions.find((version) => version.hash === hash);
   const definitionTokens = known?.definitionTokens ?? (await definitionTokensOf(catalog.tools));
   const description = describedBy(server);
@@ -66,18 +66,6 @@ async function record(catalog: Catalog, server: CatalogServer, store: ActivityDe
 /** What a model is told of a server of which it sees no tools: as configured, else in the server's own words. */
 export function describedBy({ description, instructions }: CatalogServer): string | undefined {
   return description ?? instructions;
-}
-
-/** What a model can see of a catalog: a deadline that is configured anew is no other version. */
-export function hashOf({ servers, tools }: Catalog): string {
-  const words = servers.map(({ description = '', instructions = '', unavailable = '' }) => [
-    description,
-    instructions,
-    unavailable,
-  ]);
-  return createHash('sha256')
-    .update(canonicalJson([words, tools satisfies readonly CatalogTool[]]))
-    .digest('hex');
 }
 
 function unreadable(error: unknown): null {

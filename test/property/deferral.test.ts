@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { discoveryOffer, sandboxOffer } from '../../activities/catalogs/built-in.ts';
 import type { Offer } from '../../activities/catalogs/ask-server.ts';
+import { encodeCatalog } from '../../activities/catalogs/encode.ts';
 import { catalogOf } from '../../activities/catalogs/exposed.ts';
 import { judgeAsked } from '../../activities/judge/judge.ts';
 import type { Judged } from '../../activities/judge/judged.ts';
@@ -91,6 +92,23 @@ describe('every call', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('every catalog', () => {
+  test('[LOAD-6] is written as its canonical JSON, whatever its size', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `tool_${index}`);
+    for (const count of [0, 1, 63, 64, 65, 128, 200]) {
+      const tools = names.slice(0, count).map((name) => catalogTool(name, { description: 'Zoë "writes"' }));
+      const servers = [{ name: 'shop', toolCount: count, timeoutMs: 1, problems: [] }];
+      const catalog: Catalog = { version: 1, servers, tools };
+      const { bytes, hash } = await encodeCatalog(catalog);
+      expect(Buffer.from(bytes).toString('utf8')).toBe(canonicalJson(catalog));
+      const later = { ...catalog, servers: servers.map((server) => ({ ...server, timeoutMs: 2 })) };
+      expect((await encodeCatalog(later)).hash).toBe(hash);
+      const other = { ...catalog, servers: servers.map((server) => ({ ...server, description: 'Sells.' })) };
+      expect((await encodeCatalog(other)).hash).not.toBe(hash);
+    }
   });
 });
 
