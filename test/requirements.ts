@@ -268,6 +268,17 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('DISC-8', 'What Longshore adds to a request of a default agent stays below 1,200 tokens', 'D12'),
   of('DISC-9', 'The difference of two catalogs names each tool and each place that changed', 'D12'),
   of('DISC-10', 'The lint of a catalog finds what a model cannot tell apart, or what is needlessly dear', 'D12'),
+  of('DISC-20', 'A deferred tool is found and called with one connection, one load, and one tool array', 'D12'),
+  of('DISC-21', 'A tool may be called before it is found; a wrong call is told once, and refused shortly after', 'D12'),
+  of('DISC-22', 'A call by call_tool is gated, changed, denied and placed as a direct one', 'D12'),
+  of(
+    'DISC-23',
+    'A server that was down when it was needed is asked again; a cancelled turn waits for no listing',
+    'D12',
+  ),
+  of('DISC-24', 'Tools of a selective server are found beside those that are shown', 'D12'),
+  of('DISC-25', 'A tool that changed in mid-turn is not called by its old schema; what is not affected goes on', 'D12'),
+  of('DISC-26', 'Another Worker goes on with the catalogs that a turn has loaded', 'D12'),
   of('DISC-40', 'A turn shows its definitions, discovery, first useful call, and at which stage calls failed', 'D12'),
   of(
     'LOAD-1',

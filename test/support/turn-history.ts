@@ -1,5 +1,6 @@
 // Looks into histories and requests: what Activities were given, what passed through history, what a model was sent.
 import { defaultPayloadConverter } from '@temporalio/common';
+import type { LongshoreActivities } from '../../shared/activities.ts';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { temporal } from '@temporalio/proto';
 import type { ScriptedAnswer, ScriptedMessage, ScriptedRequest } from '../../testing/scripted-model.ts';
@@ -29,6 +30,22 @@ export function activitiesOf<Input>(history: History, type: string): readonly Re
         summary: summary ? defaultPayloadConverter.fromPayload<string>(summary) : '',
       },
     ];
+  });
+}
+
+/** What the Activities of a type answered, in the order in which they did. */
+export function resultsOf<Name extends keyof LongshoreActivities>(
+  history: History,
+  type: Name,
+): readonly Awaited<ReturnType<LongshoreActivities[Name]>>[] {
+  const events = history.events ?? [];
+  const scheduled = events.filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === type);
+  const ids = new Set(scheduled.map(({ eventId }) => String(eventId)));
+  return events.flatMap((event) => {
+    const completed = event.activityTaskCompletedEventAttributes;
+    const payload = completed?.result?.payloads?.[0];
+    if (!payload || !ids.has(String(completed.scheduledEventId))) return [];
+    return [defaultPayloadConverter.fromPayload<Awaited<ReturnType<LongshoreActivities[Name]>>>(payload)];
   });
 }
 
