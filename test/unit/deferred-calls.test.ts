@@ -255,7 +255,7 @@ describe('a tool at the time of its call', () => {
     expect(await call('json')).toMatchObject({ outcome: 'ok' });
     const sent = () => server.seen.filter(({ rpc }) => rpc === 'tools/call').length;
     tools = [listedTool('json', ['place']), listedTool('stream')];
-    for (const effect of ['read', 'write'] as const) {
+    for (const effect of ['write', 'read'] as const) {
       server.forgetSessions(404);
       const before = sent();
       expect(await call('json', effect)).toMatchObject({
@@ -263,7 +263,7 @@ describe('a tool at the time of its call', () => {
         schemaChanged: { was: expect.any(String) },
       });
       // The one that was refused unseen, of a server that nobody knew to be another; the next call knows.
-      expect(sent()).toBe(effect === 'read' ? before + 1 : before);
+      expect(sent()).toBe(effect === 'write' ? before + 1 : before);
     }
     server.forgetSessions(404);
     expect(await call('stream')).toMatchObject({ outcome: 'ok', inlineText: 'answer' });
