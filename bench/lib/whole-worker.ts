@@ -1,4 +1,4 @@
-// A whole Worker as its own process: the plugin, the Workflow bundle, the MCP server of `size-server.ts` over stdio. Its plan
+// A whole Worker as its own process: the plugin, the Workflow bundle, MCP servers over stdio. Its plan
 // is JSON in an environment variable; it says `polling` when it is ready. It takes the built package where there is one:
 // sources cost a compiler in every thread.
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,7 @@ const size = { type: 'stdio', command: process.execPath, args: [program, 'stdio'
 const connection = await NativeConnection.connect({ address: plan.address });
 const plugin = new LongshorePlugin({
   store: { folder: plan.storeFolder, namespace: 'default' },
-  mcp: { source: 'the benchmark', servers: { size } },
+  mcp: { source: 'the benchmark', servers: plan.servers ?? { size } },
   env: { OPENAI_BASE_URL: plan.modelUrl, OPENAI_API_KEY: 'none' },
   log: () => {},
 });
