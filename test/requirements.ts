@@ -281,6 +281,24 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('DISC-26', 'Another Worker goes on with the catalogs that a turn has loaded', 'D12'),
   of('DISC-40', 'A turn shows its definitions, discovery, first useful call, and at which stage calls failed', 'D12'),
   of(
+    'DISC-50',
+    'A deferred catalog costs a line, and every answer about it keeps its budget, none of it a file',
+    'D12',
+  ),
+  of(
+    'DISC-51',
+    'Pages give each tool once and end; a tool with a broken schema is reported and the others work',
+    'D12',
+  ),
+  of('DISC-52', 'Equal and long names on two servers stay apart, and each name shown leads back to its tool', 'D12'),
+  of('DISC-53', 'Descriptions, configured or of the server itself, reach the model with the first request', 'D12'),
+  of('DISC-54', 'A small catalog costs no more than preloaded once its size is known', 'D12'),
+  of(
+    'DISC-55',
+    'Whatever a turn finds and whatever changes: one tool array, one result a call, nothing unfit sent, and it replays',
+    'D12, case srv-2',
+  ),
+  of(
     'LOAD-1',
     'The tool array has what the spec preloads, the built-in tools, and those by which others are found',
     'D12',
@@ -334,4 +352,6 @@ export const CASES: readonly string[] = [
   'srv-7',
   'srv-6',
   'file-2',
+  ...[1, 2, 3, 4, 5].map((number) => `cat-${number}`),
+  'srv-2',
 ];
