@@ -15,6 +15,7 @@ import { historyText, inOrder } from '../support/turn-history.ts';
 import { createWorld, specOf, type World } from '../support/turn-world.ts';
 import { APPROVAL_RECORDINGS } from './approvals.ts';
 import { CRASH_RECORDINGS, recordCrashes } from './crashes.ts';
+import { DEFERRED_RECORDINGS, shopEntries } from './deferred.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const gates = new Gates();
@@ -40,6 +41,7 @@ type Recording = (world: World) => Promise<History>;
 
 const recordings: Readonly<Record<string, Recording>> = {
   ...APPROVAL_RECORDINGS,
+  ...DEFERRED_RECORDINGS,
   async main(world) {
     const turn = await world.run(
       {
@@ -133,7 +135,7 @@ const world = await createWorld({
   ...common,
   script: ({ messages }) =>
     messages.at(-1)?.role === 'tool' ? { text: 'read' } : { toolCalls: [call('page', { n: 1 }), call('report')] },
-  plugin: { localServers: [desk] },
+  plugin: { localServers: [desk], mcp: { mcpServers: shopEntries(folder) } },
   worker: { workflowsPath, activities },
 });
 try {

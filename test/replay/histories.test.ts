@@ -5,10 +5,16 @@ import { historyFromJSON, type History } from '@temporalio/common/lib/proto-util
 import type { temporal } from '@temporalio/proto';
 import { bundleWorkflowCode, type WorkflowBundle } from '@temporalio/worker';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { CallModelInput, CallModelResult, CommitStepResult } from '../../shared/activities.ts';
+import type {
+  CallModelInput,
+  CallModelResult,
+  CallToolInput,
+  CommitStepResult,
+  ProposedCall,
+} from '../../shared/activities.ts';
 import type { ResultFacts } from '../../shared/facts.ts';
 import { replayTurn } from '../../testing/replay.ts';
-import { historyText } from '../support/turn-history.ts';
+import { activitiesOf, historyText } from '../support/turn-history.ts';
 import { quietRuntime } from '../support/turn-world.ts';
 
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
@@ -80,6 +86,9 @@ describe('a stored history', () => {
       'crash-placement-before',
       'crash-server-restart',
       'crash-staged-after',
+      'deferred-changed',
+      'deferred-found',
+      'deferred-gated',
       'denied-and-faults',
       'failed',
       'images',
@@ -133,6 +142,49 @@ describe('a stored history of a crash', () => {
     const where = { type: 'longshoreCallModel', nth: 1, what: 'input' as const };
     const history = tamper<CallModelInput>(load(name), where, (input) => withFirst(input, { rule: 'exempt' }));
     await expect(replay(history)).rejects.toEqual(mismatch);
+  });
+});
+
+describe('a stored history of deferred tools', () => {
+  const deferred = ['deferred-changed', 'deferred-found', 'deferred-gated'];
+  const nondeterminism = /[Nn]ondeterminis/;
+
+  it('[REPLAY-8] has discovery, a fault, a denial, a person’s arguments and a changed schema between them', () => {
+    const text = deferred.map((name) => historyText(load(name))).join('\n');
+    const parts = [
+      '"reason":"discovery"',
+      '"reason":"call"',
+      '"reason":"changed"',
+      '"via":"call_tool"',
+      '"schemaChanged"',
+    ];
+    for (const part of [...parts, 'Refused: ', '"outcome":"denied"', '"changedDigest"']) expect(text).toContain(part);
+  });
+
+  it.each(deferred)('[REPLAY-8] fails when a decision in it was changed: %s', async (name) => {
+    const where = { type: 'longshoreCallModel', nth: 1, what: 'input' as const };
+    const history = tamper<CallModelInput>(load(name), where, (input) => withFirst(input, { outcome: 'cancelled' }));
+    await expect(replay(history)).rejects.toEqual(mismatch);
+  });
+
+  it('[REPLAY-8] fails when a wrong call was judged to be right, or the other way round', async () => {
+    const where = { type: 'longshoreJudgeCall', what: 'result' as const };
+    const right = tamper<ProposedCall>(load('deferred-found'), where, ({ fault: _fault, ...call }) => call);
+    await expect(replay(right)).rejects.toThrow(nondeterminism);
+    const fault = { type: 'bad-arguments' as const, text: 'no', tokens: 1 };
+    const wrong = tamper<ProposedCall>(load('deferred-gated'), where, (call) => ({ ...call, fault }));
+    await expect(replay(wrong)).rejects.toThrow(nondeterminism);
+  });
+
+  it('[REPLAY-8] fails when a schema that changed did not', async () => {
+    const changed = load('deferred-changed');
+    const results = activitiesOf<CallToolInput>(changed, 'longshoreCallTool');
+    const nth = results.findIndex(({ input }) => input.tool === 'refund');
+    const same = tamper<ResultFacts>(changed, { type: 'longshoreCallTool', nth, what: 'result' }, (facts) => {
+      const { schemaChanged: _changed, ...rest } = facts;
+      return rest;
+    });
+    await expect(replay(same)).rejects.toThrow(nondeterminism);
   });
 });
 
