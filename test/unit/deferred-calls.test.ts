@@ -1,6 +1,6 @@
 // Deferred tools on real servers, by the Activities alone: catalogs loaded when they are needed, calls judged by them, and tools
 // that change or go while a turn runs.
-import { expect, describe, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { openJournal } from '../../activities/store/journal.ts';
 import type { CallToolInput, ProposedCall } from '../../shared/activities.ts';
 import type { ServerCatalogFacts } from '../../shared/catalog.ts';
@@ -203,7 +203,8 @@ describe('a tool at the time of its call', () => {
     const { world, call } = await turnWith(before);
     await world.offer('shop', { tools: [listedTool('look', ['place'])] });
     await call('quit');
-    await expect.poll(async () => (await call('look')).schemaChanged).toBeDefined();
+    // Until its process has ended it is the one that was listed.
+    await vi.waitFor(async () => expect((await call('look')).schemaChanged).toBeDefined(), { timeout: 20_000 });
     const asked = await world.asked('shop');
     expect(asked.slice(asked.lastIndexOf('started'))).toEqual(['started', 'listed']);
   });
