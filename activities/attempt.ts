@@ -1,6 +1,7 @@
 // What every Activity of ours does around its work: heartbeats on a timer, cancellation, errors as Temporal wants them.
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
+import { boundText } from './model/redact.ts';
 import { HEARTBEAT_INTERVAL_MS } from '../shared/activity-options.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
 import { payloadBytes, PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
@@ -71,15 +72,26 @@ function asFailure(error: unknown, context: Context, redact: (text: string) => s
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
   if (!(error instanceof LongshoreError)) return internal(error, redact);
   const { retryAfterMs } = error as WithRetryAfter;
-  return ApplicationFailure.create({
+  const failure = ApplicationFailure.create({
     type: error.type,
-    message: redact(error.message),
+    message: boundText(redact(error.message), LONGEST_MESSAGE_BYTES),
     nonRetryable: !error.retryable,
-    details: [{ mend: redact(error.mend) }],
+    details: [{ mend: boundText(redact(error.mend), LONGEST_MEND_BYTES) }],
     // The server takes a delay of 0 for "never again"; without one the policy's own pause applies.
     ...(retryAfterMs !== undefined && retryAfterMs > 0 && { nextRetryDelay: Math.ceil(retryAfterMs) }),
   });
+  // It would repeat the message, and lead to this line alone.
+  failure.stack = '';
+  return failure;
 }
+
+/**
+ * The server keeps at most 4 KB of a failure that is tried again; of a larger one it drops type, message and mend, and says
+ * "Failure exceeds size limit". Source: Temporal's `limit.mutableStateActivityFailureSize.error`.
+ */
+const LONGEST_MESSAGE_BYTES = 2_500;
+const LONGEST_MEND_BYTES = 700;
+const LONGEST_STACK_BYTES = 2_000;
 
 /** A cancellation by a person wins: a shutdown in the same moment does not bring the call back. */
 function isShutdown({ cancellationDetails, cancellationSignal }: Context): boolean {
@@ -110,10 +122,10 @@ function handedOver(): ApplicationFailure {
 function internal(error: unknown, redact: (text: string) => string): ApplicationFailure {
   const failure = ApplicationFailure.create({
     type: 'Internal',
-    message: redact(messageOf(error)),
+    message: boundText(redact(messageOf(error)), LONGEST_MESSAGE_BYTES),
     nonRetryable: true,
     details: [{ mend: 'This is a fault of Longshore or of a local tool: see the stack in the Worker log.' }],
   });
-  if (error instanceof Error && error.stack) failure.stack = redact(error.stack);
+  if (error instanceof Error && error.stack) failure.stack = boundText(redact(error.stack), LONGEST_STACK_BYTES);
   return failure;
 }

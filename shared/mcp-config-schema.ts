@@ -7,7 +7,8 @@ import { BUILT_IN_SERVERS } from './sandbox-tools.ts';
 import { formatPath, type SpecFault, type SpecNote } from './spec-fault.ts';
 import { checkForm, someText, textThat, wholeNumber } from './spec-form.ts';
 
-export { expandVariables, redact, secretsOf, REDACTED, type Environment } from './mcp-config-secrets.ts';
+export { expandVariables, secretsOf, type Environment } from './mcp-config-secrets.ts';
+export { redact, REDACTED } from './secret-redaction.ts';
 
 /** The configuration, or all that is wrong with it. */
 export type McpConfigCheck =

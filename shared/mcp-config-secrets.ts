@@ -1,5 +1,5 @@
 // `${NAME}` in a configuration, and what of it is secret: found before anything is logged or recorded, and taken out of
-// texts wherever it stands word for word. Source: architecture D15.
+// texts by `secret-redaction.ts`. Source: architecture D15.
 import type { McpConfig, McpServerConfig } from './mcp-config.ts';
 
 /** Environment variables, as in `process.env`. */
@@ -8,8 +8,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Shorter values are no secrets, and taking them out would spoil texts. */
 const MIN_SECRET_CHARACTERS = 6;
 
-/** What stands in a text where a secret stood. */
-export const REDACTED = '[redacted]';
+/** Shorter lines of a text are no part of a key. */
+const SHORTEST_KEY_LINE = 32;
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 const SECRET_KEY = /key|token|secret|passw|credential|auth|signature/i;
@@ -46,40 +46,21 @@ export function expandVariables(text: string, env: Environment): Expansion {
  */
 export function secretsOf(config: McpConfig, env: Environment): readonly string[] {
   const values = Object.values(config.servers).flatMap((server) => serverSecrets(server, env));
-  const secrets = values.flatMap((value) => [value, value.trim(), JSON.stringify(value).slice(1, -1)]);
+  const secrets = values.flatMap((value) => [
+    value,
+    value.trim(),
+    JSON.stringify(value).slice(1, -1),
+    ...longLines(value),
+  ]);
   return [...new Set(secrets)]
     .filter((secret) => isSecret(secret))
     .sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
 }
 
-/** The text with every occurrence of every secret replaced; occurrences that overlap become one. */
-export function redact(text: string, secrets: readonly string[]): string {
-  const spans = secrets.flatMap((secret) => occurrences(text, secret)).sort((a, b) => a.start - b.start);
-  if (spans.length === 0) return text;
-  let clean = '';
-  let end = 0;
-  for (const span of spans) {
-    if (span.start >= end) clean += text.slice(end, span.start) + REDACTED;
-    end = Math.max(end, span.end);
-  }
-  return clean + text.slice(end);
-}
-
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Occurrences in order; those of one secret that overlap are one. */
-function occurrences(text: string, secret: string): readonly Span[] {
-  const spans: { start: number; end: number }[] = [];
-  if (secret === '') return spans;
-  for (let start = text.indexOf(secret); start !== -1; start = text.indexOf(secret, start + 1)) {
-    const last = spans.at(-1);
-    if (last && start < last.end) last.end = start + secret.length;
-    else spans.push({ start, end: start + secret.length });
-  }
-  return spans;
+/** Of a key in several lines: a log shows them one by one. */
+function longLines(value: string): readonly string[] {
+  const lines = value.split('\n').map((line) => line.trim());
+  return lines.length > 1 ? lines.filter((line) => line.length >= SHORTEST_KEY_LINE) : [];
 }
 
 function serverSecrets(server: McpServerConfig, env: Environment): readonly string[] {

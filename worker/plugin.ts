@@ -79,7 +79,7 @@ export class LongshorePlugin extends SimplePlugin {
     const telemetry = createTelemetry({ log: options.log ?? loggerOf('turn'), redact: redactText });
     const askModel = createAskModel({
       env,
-      secrets: secrets(),
+      secrets,
       ...(options.providers && { providers: options.providers }),
     });
     const activities = createActivities({

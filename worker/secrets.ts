@@ -1,10 +1,10 @@
 // Takes configured secrets out of what is about to be recorded: bytes, and what a model wrote. A model may
 // have read one in a message; its arguments and its answer go into history. Source: architecture D15.
 import { credentialsOf } from '../shared/mcp-config-credentials.ts';
-import { redact } from '../shared/mcp-config-schema.ts';
 import type { McpConfig } from '../shared/mcp-config.ts';
 import type { AskModel, ModelAnswer } from '../shared/model.ts';
 import { redactValue } from '../shared/redact-value.ts';
+import { REDACTED, secretSpans } from '../shared/secret-redaction.ts';
 
 /** Takes secrets out of a text. */
 export type RedactText = (text: string) => string;
@@ -36,32 +36,22 @@ export function rememberingCredentials(
   };
 }
 
-/** The bytes without secrets; what surrounds one stays byte for byte. The same array where there is none. */
+/** The bytes without secrets, as `redact` takes them out of texts; what surrounds one stays byte for byte. The same array where there is none. */
 export function redactBytes(bytes: Uint8Array, secrets: readonly string[]): Uint8Array {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   // Cut and joined as bytes: strings of a large result would be held beside it, twice over.
-  const spans = secrets.flatMap((secret) => spansOf(view, secret)).sort((x, y) => x.start - y.start);
+  const spans = secretSpans(bytes, secrets, (text, from) => view.indexOf(text, from));
   if (spans.length === 0) return bytes;
   const parts: Buffer[] = [];
   let end = 0;
   for (const span of spans) {
-    if (span.start >= end) parts.push(view.subarray(end, span.start), REDACTED);
-    end = Math.max(end, span.end);
+    parts.push(view.subarray(end, span.start), REPLACEMENT);
+    end = span.end;
   }
   return Buffer.concat([...parts, view.subarray(end)]);
 }
 
-const REDACTED = Buffer.from(redact('x', ['x']));
-
-function spansOf(view: Buffer, secret: string): readonly { readonly start: number; readonly end: number }[] {
-  const needle = Buffer.from(secret);
-  const spans: { start: number; end: number }[] = [];
-  if (needle.length === 0) return spans;
-  for (let start = view.indexOf(needle); start !== -1; start = view.indexOf(needle, start + 1)) {
-    spans.push({ start, end: start + needle.length });
-  }
-  return spans;
-}
+const REPLACEMENT = Buffer.from(REDACTED);
 
 /** The same model, with secrets taken out of all that it answers. */
 export function redactingModel(askModel: AskModel, redactText: RedactText): AskModel {

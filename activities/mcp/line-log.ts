@@ -3,12 +3,16 @@
 import { StringDecoder } from 'node:string_decoder';
 
 const LONGEST_LINE = 2_000;
+/** As much of a line is looked at; what a secret that begins in it has beyond comes on top. */
+const LOOKED_AT = 2 * LONGEST_LINE;
 const MOST_LINES = 200;
 const WINDOW_MS = 60_000;
 const LAST_LINES = 5;
 
 interface LineLogOptions {
   readonly redact: (text: string) => string;
+  /** The length of the longest text that `redact` takes out, in characters. */
+  readonly longestSecret: () => number;
   /** Gets each line, at most 200 a minute; where lines are left out, that they are, and later how many. */
   readonly write: (line: string) => void;
   /** A clock in milliseconds that never goes back. @default performance.now */
@@ -37,12 +41,12 @@ export class LineLog {
   append(chunk: Buffer): void {
     const lines = this.#decoder.write(chunk).split('\n');
     lines[0] = this.#partial + (lines[0] ?? '');
-    this.#partial = (lines.pop() ?? '').slice(0, 2 * LONGEST_LINE);
+    this.#partial = this.#bounded(lines.pop() ?? '');
     for (const line of lines) this.line(line);
   }
 
   line(line: string): void {
-    const raw = line.slice(0, 2 * LONGEST_LINE);
+    const raw = this.#bounded(line);
     if (raw.trim() === '') return;
     this.#last.push(raw);
     if (this.#last.length > LAST_LINES) this.#last.shift();
@@ -63,8 +67,18 @@ export class LineLog {
     this.#count = 0;
   }
 
-  /** Before it is cut: half a secret at the end would not be found. */
+  #bounded(line: string): string {
+    return line.slice(0, LOOKED_AT + this.#options.longestSecret());
+  }
+
+  /**
+   * Redacted before it is shortened. Where a line was cut already, a secret may have been cut with it: its beginning, which nobody
+   * finds, is the end of what is left, and goes too.
+   */
   #clean(line: string): string {
-    return this.#options.redact(line).slice(0, LONGEST_LINE).trimEnd();
+    const longest = this.#options.longestSecret();
+    const clean = this.#options.redact(line);
+    const whole = line.length < LOOKED_AT + longest ? clean : clean.slice(0, Math.max(0, clean.length - longest));
+    return whole.slice(0, LONGEST_LINE).trimEnd();
   }
 }

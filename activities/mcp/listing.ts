@@ -40,7 +40,9 @@ export async function describeTools(
 ): Promise<Pick<ToolListing, 'tools' | 'problems'>> {
   const tools: ToolDefinition[] = [];
   const problems: Problem[] = [];
-  const names = new Map<string, string>();
+  /** What each name was given as: a bad copy takes no name from a good one. */
+  const copies = new Map<string, Set<string>>();
+  const good = new Set<string>();
   for (const tool of raw) {
     const name = isObject(tool) ? tool['name'] : undefined;
     if (!isObject(tool) || typeof name !== 'string' || name === '') {
@@ -52,15 +54,18 @@ export async function describeTools(
       continue;
     }
     const text = JSON.stringify(tool);
-    const before = names.get(name);
-    if (before !== undefined) {
-      if (before !== text) problems.push({ tool: name, problem: 'given more than once; the first one counts' });
+    const known = copies.get(name) ?? new Set();
+    if (known.has(text)) continue;
+    copies.set(name, known.add(text));
+    if (good.has(name)) {
+      problems.push({ tool: name, problem: 'given more than once; the first good one counts' });
       continue;
     }
-    names.set(name, text);
     const problem = await checkSchema(tool['inputSchema']);
-    if (problem === undefined) tools.push(describe(tool, name, overrides));
-    else problems.push({ tool: name, problem });
+    if (problem === undefined) {
+      good.add(name);
+      tools.push(describe(tool, name, overrides));
+    } else problems.push({ tool: name, problem });
   }
   return { tools, problems };
 }

@@ -33,6 +33,8 @@ export interface OpenContext {
   readonly env: Environment;
   readonly log: ServerLog;
   readonly redact: (text: string) => string;
+  /** The length of the longest text that `redact` takes out, in characters. */
+  readonly longestSecret: () => number;
   readonly startTimeoutMs: number;
   /** Where relative `cwd`s start. */
   readonly configFolder: string;
@@ -49,12 +51,12 @@ export async function openStdio(
   context: OpenContext,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const { name, log, redact } = context;
+  const { name, log, redact, longestSecret } = context;
   context.onExpand();
   const expand = createExpand(name, context.env);
   const cwd = config.cwd === undefined ? undefined : await folderOf(expand(config.cwd, 'cwd'), context);
-  const stderr = new LineLog({ redact, write: (line) => log.debug(line, { stream: 'stderr' }) });
-  const noise = new LineLog({ redact, write: (line) => log.noise(line) });
+  const stderr = new LineLog({ redact, longestSecret, write: (line) => log.debug(line, { stream: 'stderr' }) });
+  const noise = new LineLog({ redact, longestSecret, write: (line) => log.noise(line) });
   const transport = new StdioTransport({
     command: expand(config.command, 'command'),
     args: config.args.map((text, index) => expand(text, `args[${index}]`)),

@@ -2,6 +2,7 @@
 import { LongshoreError } from '../../shared/errors.ts';
 import { DEFAULT_TOOL_TIMEOUT_MS, type McpConfig, type McpServerConfig } from '../../shared/mcp-config.ts';
 import { redact as redactSecrets, secretsOf, type Environment } from '../../shared/mcp-config-schema.ts';
+import { longestForm } from '../../shared/secret-redaction.ts';
 import type { ToolAnnotations, ToolServer } from '../../shared/tool-server.ts';
 import { PROCESS_PAUSES, SESSION_PAUSES, type RestartPauses } from './backoff.ts';
 import type { Connection } from './connection.ts';
@@ -77,6 +78,7 @@ export function createMcpPool(options: McpPoolOptions): McpPool {
     env,
     log: createServerLog(name, options.log, redact),
     redact,
+    longestSecret: () => longestForm(secrets.all()),
     startTimeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
     configFolder: options.configFolder ?? process.cwd(),
     onExpand: secrets.refresh,

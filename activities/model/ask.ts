@@ -16,8 +16,8 @@ export interface AskModelOptions {
   readonly providers?: Readonly<Record<string, ProviderFactory>>;
   /** @default process.env, read at each call */
   readonly env?: Environment;
-  /** Values that must appear in no message; `OPENAI_API_KEY` is always one of them. */
-  readonly secrets?: readonly string[];
+  /** Values that must appear in no message, asked for at each call; `OPENAI_API_KEY` is always one of them. @default none */
+  readonly secrets?: () => readonly string[];
 }
 
 /**
@@ -28,7 +28,7 @@ export function createAskModel(options: AskModelOptions = {}): AskModel {
   const env = options.env ?? process.env;
   const send = createModelFetch(env);
   return async (request) => {
-    const redact = createRedact([...(options.secrets ?? []), env['OPENAI_API_KEY']]);
+    const redact = createRedact([...(options.secrets?.() ?? []), env['OPENAI_API_KEY']]);
     request.signal.throwIfAborted();
     const resolved = await resolveModel(request.model, {
       providers: options.providers ?? {},

@@ -38,11 +38,26 @@ export function statusError(failure: StatusFailure, context: ModelCallContext): 
   if ([400, 413, 422].includes(status) && speaksOfContext(failure.words.message, failure.words.codes)) {
     return contextExceeded(failure, context);
   }
-  const mend =
-    status < 400
-      ? `Set ${context.addressSetting ?? 'the provider’s address'} to where the redirect leads.`
-      : 'Correct what the provider names: the request is refused as it is, so it is not sent again.';
+  if (status < 400) return redirected(failure, context);
+  const mend = 'Correct what the provider names: the request is refused as it is, so it is not sent again.';
   return new ModelError('ModelRefused', whatHappened(failure, context, 'refused the request'), mend, facts(failure));
+}
+
+/** Redirects that lead somewhere are followed; these are the others. */
+function redirected(failure: StatusFailure, context: ModelCallContext): ModelError {
+  const what = 'answered with a redirect that leads nowhere';
+  return new ModelError('ModelRefused', whatHappened(failure, context, what), redirectMend(context), facts(failure));
+}
+
+/** The error for redirects that never end: asking again would end the same. */
+export function redirectLoopError(url: string | undefined, context: ModelCallContext): ModelError {
+  const message = `${context.model}${placeOf(url)} redirects in a circle: it was given up after 20 redirects.`;
+  return new ModelError('ModelRefused', message, redirectMend(context));
+}
+
+function redirectMend({ addressSetting }: ModelCallContext): string {
+  const setting = addressSetting ?? 'the provider’s address';
+  return `Set ${setting} to the address that answers by itself (often https in place of http, or the path with or without \`/v1\`).`;
 }
 
 function unauthorized(failure: StatusFailure, context: ModelCallContext): ModelError {

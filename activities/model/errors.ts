@@ -12,7 +12,7 @@ import {
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
 import { messageOf } from '../../shared/errors.ts';
-import { statusError } from './errors-by-status.ts';
+import { redirectLoopError, statusError } from './errors-by-status.ts';
 import { findNetworkFault, unreachableError } from './errors-by-network.ts';
 import { type ModelCallContext, ModelError } from './model-error.ts';
 import { type ProviderWords, wordsOf, wordsOfBody } from './provider-words.ts';
@@ -70,6 +70,8 @@ function classifyCall(error: APICallError, context: ModelCallContext): ModelErro
 }
 
 function networkError(fault: string, url: string | undefined, context: ModelCallContext): ModelError {
+  // The only words that the fetch standard's implementation has for it.
+  if (!context.streaming && /redirect count exceeded/i.test(fault)) return redirectLoopError(url, context);
   if (!context.streaming) return unreachableError(said(fault, context), url, context);
   const message = `The connection to ${context.model} broke in the middle of the answer: ${said(fault, context)}.`;
   return new ModelError('ModelStreamBroken', message, 'It is asked again.');

@@ -1,5 +1,6 @@
 // Takes secrets out of what people will read. Every message of a model error passes through here, because providers
 // and HTTP libraries repeat keys and headers in their own messages.
+import { redact, REDACTED } from '../../shared/secret-redaction.ts';
 
 /** Removes every secret from a text. */
 export type Redact = (text: string) => string;
@@ -10,16 +11,12 @@ const MINIMUM_SECRET_LENGTH = 4;
 /** What looks like a key or a bearer token, whole or shown in part, whoever's it is. */
 const KEY_LIKE = /\bsk-[\w*.-]{6,}|\bBearer\s+[\w.~+/=*-]{6,}/gi;
 
-/** Makes a redactor of the given secrets: each exact occurrence becomes `[redacted]`. */
+/** Makes a redactor of the given secrets: each occurrence, encoded ones too, becomes `[redacted]`. */
 export function createRedact(secrets: readonly (string | undefined)[]): Redact {
-  const values = [...new Set(secrets.map((secret) => secret?.trim() ?? ''))]
-    .filter((secret) => secret.length >= MINIMUM_SECRET_LENGTH)
-    .sort((a, b) => b.length - a.length);
-  return (text) => {
-    let clean = text;
-    for (const value of values) clean = clean.replaceAll(value, '[redacted]');
-    return clean.replace(KEY_LIKE, '[redacted]');
-  };
+  const values = [...new Set(secrets.map((secret) => secret?.trim() ?? ''))].filter(
+    (secret) => secret.length >= MINIMUM_SECRET_LENGTH,
+  );
+  return (text) => redact(text, values).replace(KEY_LIKE, REDACTED);
 }
 
 /** A text as part of a one-line message: one line, bounded to 2 KB, without a final full stop. */

@@ -1,6 +1,7 @@
 // Links that carry one decision each: signed, bound to the call as it was shown, good once and for a while. Whoever has the link
 // may decide; it says nothing of who that is.
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { SHORTEST_SECRET } from './settings.ts';
 
 /** What a link decides. */
 export interface LinkContent {
@@ -24,7 +25,8 @@ export class Links {
   private readonly used = new Map<string, number>();
 
   constructor(secret: string) {
-    if (secret.length < 32) throw new Error('the secret of the links needs 32 characters or more');
+    if (secret.length < SHORTEST_SECRET)
+      throw new Error(`the secret of the links needs ${SHORTEST_SECRET} characters or more`);
     this.secret = secret;
   }
 

@@ -1,5 +1,6 @@
 // The pool over Streamable HTTP: a real server, and one that breaks streams and promises.
 import { spawn } from 'node:child_process';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
@@ -45,6 +46,36 @@ async function startEverything(port: number): Promise<() => Promise<void>> {
   await eventually(() => output.includes('listening'));
   return stop;
 }
+
+describe('a server that redirects', () => {
+  it.each([
+    ['in a circle', { location: '/mcp' }, '/mcp, which is not followed (in a circle'],
+    [
+      'to another origin',
+      { location: 'https://elsewhere.example/mcp' },
+      'to https://elsewhere.example/mcp, which is not',
+    ],
+    ['to nowhere', {}, 'status 308, a redirect that leads nowhere'],
+  ])('%s is unavailable: the message says where, and that `url` is to be set', async (_how, headers, words) => {
+    const server = createHttpServer((request, response) => {
+      request.resume();
+      response.writeHead(308, headers).end();
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const where = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    const { pool } = testPool({ web: http(where) });
+    const listed = pool.server('web').listTools(AbortSignal.timeout(20_000));
+    await expect(listed).rejects.toMatchObject({
+      type: 'McpServerUnavailable',
+      mend: expect.stringContaining('mcp.json'),
+    });
+    for (const part of [where, words, '`url`']) await expect(listed).rejects.toThrow(part);
+  });
+});
 
 describe('server-everything', () => {
   it('lists, answers, tells progress, and gives images and errors', async () => {

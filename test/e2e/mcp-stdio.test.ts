@@ -25,6 +25,27 @@ function recorded(file: string, line: string): Promise<void> {
   return eventually(async () => (await contentOf(file)).includes(line));
 }
 
+describe('[MCP-11] a server that stops reading its input', () => {
+  it.each(['plain', 'deaf'])('keeps neither a cancelled call nor the end of the Worker waiting (%s)', async (mode) => {
+    const file = join(folder, `stops-${mode}`);
+    const settings = { env: { RECORD_FILE: file }, timeoutMs: 3_600_000 };
+    const { pool } = testPool({ a: testServer(mode, settings) });
+    const pid = Number(firstText(await call(pool, ['a', 'pid'])));
+    const person = new AbortController();
+    const stuck = call(pool, ['a', 'stop-reading'], {}, { signal: person.signal });
+    await recorded(file, 'stopped reading');
+    // More than any pipe holds: these can never be written whole.
+    const text = 'x'.repeat(4_000_000);
+    const waiting = [stuck, ...[1, 2].map(() => call(pool, ['a', 'echo'], { text }, { signal: person.signal }))];
+    person.abort(new Error('a person cancelled'));
+    for (const one of waiting) await expect(one).rejects.toThrow('a person cancelled');
+    const left = call(pool, ['a', 'echo'], { text }).catch((error: unknown) => error);
+    await pool.close();
+    expect(await left).toMatchObject({ type: 'ToolCallFailed' });
+    expect(isRunning(pid)).toBe(false);
+  });
+});
+
 describe('a call', () => {
   it('carries its idempotency key and a progress token, and brings back what the server said', async () => {
     const { pool } = testPool({ a: testServer('plain') });

@@ -56,6 +56,29 @@ describe('a status', () => {
     expect(error).toMatchObject({ type: 'ModelRefused', mend: expect.stringContaining('OPENAI_BASE_URL') });
   });
 
+  it('of a redirect that leads back to itself is refused once, with the place, the reason and the setting', async () => {
+    const redirects = Array.from({ length: 21 }, (): ModelBehaviour => {
+      return { type: 'body', status: 308, body: '', headers: { location: '/v1/chat/completions' } };
+    });
+    server = await startModelServer(...redirects);
+    const error = await modelErrorOf(createAskModel({ env: server.env })(modelRequest()));
+    server.assertDone();
+    const { host } = new URL(server.baseUrl);
+    expect(error).toMatchObject({ type: 'ModelRefused', retryable: false });
+    expect(error.message).toContain(`at ${host}/v1/chat/completions redirects in a circle`);
+    expect(error.mend).toContain('OPENAI_BASE_URL');
+  });
+
+  it('[SECRET-7] tells no secret that was new since the last call', async () => {
+    const secrets = ['old-token-1'];
+    const body = { error: { message: 'refused: old-token-1 and new-token-2' } };
+    server = await startModelServer({ type: 'body', status: 400, body }, { type: 'body', status: 400, body });
+    const ask = createAskModel({ env: server.env, secrets: () => secrets });
+    expect((await modelErrorOf(ask(modelRequest()))).message).toContain('new-token-2');
+    secrets.push('new-token-2');
+    expect((await modelErrorOf(ask(modelRequest()))).message).toContain('refused: [redacted] and [redacted]');
+  });
+
   it('of 429 for a used-up quota is final', async () => {
     expect(await refusal(429, 'You exceeded your current quota', { code: 'insufficient_quota' })).toMatchObject({
       type: 'ModelRefused',

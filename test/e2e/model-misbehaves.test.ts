@@ -56,6 +56,20 @@ const callDelta = (text: string, id = 'one') => ({
   tool_calls: [{ index: 0, id, function: { name: 'desk__post', arguments: JSON.stringify({ text }) } }],
 });
 
+describe('a refusal', () => {
+  it('[BOUND-6] with a body of 9 KB is on record with its type, its status and its first words while it is asked again', async () => {
+    const body = { error: { message: `the cluster is draining ${'é'.repeat(4_500)}` } };
+    const turn = await run({ type: 'body', status: 503, body }, fine);
+    expect(turn.result).toMatchObject({ status: 'completed', answer: 'fine' });
+    const failures = turn.history.events?.flatMap(
+      (event) => event.activityTaskStartedEventAttributes?.lastFailure ?? [],
+    );
+    expect(failures).toHaveLength(1);
+    expect(failures?.[0]?.applicationFailureInfo?.type).toBe('ModelOverloaded');
+    expect(failures?.[0]?.message).toMatch(/status 503\): the cluster is draining é+…/);
+  });
+});
+
 describe('a stream that is cut', () => {
   // The first chunk opens the message, the second names the call, then come pieces of its arguments.
   it.each<readonly [string, number, 'end' | 'reset']>([

@@ -80,6 +80,12 @@ server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     case 'hush':
       closeSync(1);
       return new Promise<never>(() => {});
+    case 'stop-reading':
+      // Both pipes stay open, and the process lives: nothing tells the client.
+      process.stdin.pause();
+      setInterval(() => {}, 60_000);
+      record('stopped reading');
+      return new Promise<never>(() => {});
     case 'slow':
       await delay(Number(args['ms']));
       return answer('late');

@@ -70,7 +70,12 @@ describe('a log of lines', () => {
   it('takes 200 lines a minute, says that it leaves lines out, and later how many', () => {
     let now = 0;
     const lines: string[] = [];
-    const log = new LineLog({ redact: (text) => text, write: (line) => lines.push(line), now: () => now });
+    const log = new LineLog({
+      redact: (text) => text,
+      longestSecret: () => 0,
+      write: (line) => lines.push(line),
+      now: () => now,
+    });
     for (let count = 0; count < 1_000; count += 1) log.line('x');
     expect(lines).toHaveLength(201);
     expect(lines.at(-1)).toContain('further ones are left out');

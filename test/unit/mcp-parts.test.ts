@@ -121,6 +121,22 @@ describe('describeTools', () => {
     expect(problems).toEqual([{ tool: 'b', problem: expect.stringContaining('more than once') }]);
   });
 
+  it('keeps a good tool beside bad copies of it, before and behind, and names each of them', async () => {
+    const bad = (type: string) => ({ name: 'a', inputSchema: { type: 'object', properties: { x: { type } } } });
+    const good = { name: 'a', description: 'good', inputSchema };
+    const { tools, problems } = await describeTools(
+      [bad('strnig'), bad('intger'), good, good, bad('nubmer')],
+      check,
+      {},
+    );
+    expect(tools).toEqual([{ name: 'a', description: 'good', inputSchema }]);
+    expect(problems).toEqual([
+      { tool: 'a', problem: expect.stringMatching(/^inputSchema /) },
+      { tool: 'a', problem: expect.stringMatching(/^inputSchema /) },
+      { tool: 'a', problem: expect.stringContaining('first good one') },
+    ]);
+  });
+
   it('leaves out what is no tool, and takes no hint that is no boolean', async () => {
     const raw = [
       {},
@@ -173,7 +189,11 @@ describe('a schema', () => {
 describe('LineLog', () => {
   it('writes whole lines, bounded in length and number', () => {
     const lines: string[] = [];
-    const log = new LineLog({ redact: (text) => text.replaceAll('secret', '***'), write: (line) => lines.push(line) });
+    const log = new LineLog({
+      redact: (text) => text.replaceAll('secret', '***'),
+      longestSecret: () => 6,
+      write: (line) => lines.push(line),
+    });
     log.append(Buffer.from('a sec'));
     log.append(Buffer.from(`ret\n${'x'.repeat(10_000)}\n`));
     expect(lines).toEqual(['a ***', 'x'.repeat(2_000)]);
