@@ -4,7 +4,7 @@ import { readBlocks } from './compact-facts.ts';
 import type { CommitInput } from './commit-input.ts';
 import { answeringFile, blockOf, type AddedFile, type NewFile } from './store/manifest-changes.ts';
 import { loadManifest } from './store/manifest.ts';
-import type { CommittedResult, StagedFiles, TurnIdentity } from '../shared/activities.ts';
+import type { CommittedResult, RecordedFiles, StagedFiles, TurnIdentity } from '../shared/activities.ts';
 import { resultPath } from '../shared/call-key.ts';
 import type { FileFacts } from '../shared/facts.ts';
 import type { FileStore } from '../shared/file-store.ts';
@@ -22,14 +22,15 @@ export interface CommittedFiles {
  */
 export async function filesOf(
   store: FileStore,
-  { turn, commit, retried = [], pause }: CommitInput,
+  { turn, commit, retried = [], pause, rebuild = [] }: CommitInput,
   { mayHaveEarlier }: { readonly mayHaveEarlier: boolean },
 ): Promise<CommittedFiles> {
   const results = [...(commit?.results ?? []), ...retried.map((one) => one.result)];
   const earlier = mayHaveEarlier && results.length > 0 ? await loadManifest(store, turn) : null;
   const added = await Promise.all(results.map((result) => filesOfResult(store, result, { turn, earlier })));
   const staged = await Promise.all((pause?.staged ?? []).map((one) => filesOfStaged(store, one, turn)));
-  return { added: added.flat(), staged: staged.flat() };
+  const again = await Promise.all(rebuild.map((one) => filesOfRecord(store, one, turn)));
+  return { added: [...again, ...added].flat(), staged: staged.flat() };
 }
 
 async function filesOfResult(
@@ -69,6 +70,17 @@ async function inlineAsFile(
 async function filesOfStaged(store: FileStore, staged: StagedFiles, turn: TurnIdentity): Promise<readonly NewFile[]> {
   const blocks = staged.blocksRef ? await readBlocks(staged.blocksRef, store) : [];
   return [...staged.files, ...blocks].map((file) => newFile(file, staged, turn));
+}
+
+async function filesOfRecord(
+  store: FileStore,
+  record: RecordedFiles,
+  turn: TurnIdentity,
+): Promise<CommittedFiles['added']> {
+  const blocks = record.blocksRef ? await readBlocks(record.blocksRef, store) : [];
+  return [...record.files, ...blocks].map((file) => {
+    return { file: newFile(file, record, turn), supersedes: record.supersedes };
+  });
 }
 
 function newFile(

@@ -6,7 +6,7 @@ export type CommitInput = Pick<
   CallModelInput,
   'turn' | 'head' | 'continueFrom' | 'frame' | 'messages' | 'commit' | 'retried' | 'resume' | 'saveHead' | 'catalogs'
 > &
-  Pick<CommitStepInput, 'pause'> & {
+  Pick<CommitStepInput, 'pause' | 'rebuild'> & {
     /** The step that is next: what later steps left behind belongs to a run that was cut off. Absent where nobody knows. */
     readonly step?: number;
   };

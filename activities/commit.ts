@@ -82,32 +82,39 @@ export async function commitPins(
   const files = await filesOf(store, input, { mayHaveEarlier: seen !== 'first' || retried.length > 0 });
   const isNeeded =
     [files.added, files.staged, retried].some((list) => list.length > 0) ||
-    [input.frame, input.saveHead, input.resume, continueFrom, pause].some(Boolean);
+    [input.frame, input.saveHead, input.resume, continueFrom, pause, input.rebuild].some(Boolean);
   const isKnown = seen === 'first' || (seen !== null && seen !== input.step);
   if (!isNeeded && (isKnown || input.step === undefined)) return { manifest: null, entered: false };
   const before = continueFrom ? await loadManifest(store, continueFrom) : null;
   if (before) await relyOnInherited(store, before);
-  const manifest = await updateManifest(store, turn, (current) => {
+  const changed = (current: Manifest): Manifest => {
     const context: ChangeContext = { run, now: Date.now() };
     // Whoever does not know the step leaves it to the next model call to find out that the run is new.
     const open = input.step === undefined ? current : enterRun(current, input.step, context);
     return isNeeded || open !== current ? change(open, { input, files, before }, context) : current;
-  });
+  };
+  const manifest = await updateManifest(store, turn, changed, { mustExist: hasManifest(input) });
   if (input.step === undefined) return { manifest, entered: false };
   runs.see(turn, run, manifest.runSince ?? 'first');
   return { manifest, entered: manifest.runSince === input.step };
 }
 
-/** Records the head, all that the result refers to, and the end of a turn. */
-export async function closeManifest(
-  store: FileStore,
-  { turn, ended, refs = [], catalogs = [] }: Pick<CommitStepInput, 'turn' | 'ended' | 'refs' | 'catalogs'>,
-  head: BlobRef | null,
-): Promise<void> {
-  await updateManifest(store, turn, (current): Manifest => {
+/**
+ * Whether an earlier Activity of the turn has written its manifest. The first one that writes carries the frame, or the turn that
+ * this one continues; a turn that ended before it has no head.
+ */
+function hasManifest({ head, frame, continueFrom, rebuild }: Pick<CommitInput, 'head' | 'frame' | 'continueFrom' | 'rebuild'>): boolean {
+  return head !== null && !frame && !continueFrom && !rebuild;
+}
+
+/** Records the head, all that the result refers to, and the end of a turn. Raises `ManifestMissing`. */
+export async function closeManifest(store: FileStore, input: CommitStepInput, head: BlobRef | null): Promise<void> {
+  const { turn, ended, refs = [], catalogs = [] } = input;
+  const closed = (current: Manifest): Manifest => {
     const now = Date.now();
     return endTurn(saveHead(current, head, [...refs, ...catalogRefs({ catalogs })], now), ended, now);
-  });
+  };
+  await updateManifest(store, turn, closed, { mustExist: hasManifest(input) });
 }
 
 interface Changes {

@@ -3,7 +3,7 @@ import type { LongshoreConfig } from '../shared/config.ts';
 import type { AttachmentKind, TemporalServer } from '../worker/dev-server.ts';
 import { connectTemporal } from '../worker/dev-server.ts';
 import type { Home } from '../worker/home.ts';
-import { openHome } from '../worker/home.ts';
+import { findHome, openHome } from '../worker/home.ts';
 import { loadConfig, loadMcp, type LoadedMcp } from './load-config.ts';
 import type { CommandContext } from './command.ts';
 
@@ -26,6 +26,8 @@ export interface ProjectOptions {
   readonly spec?: string | undefined;
   /** The value of --task-queue. */
   readonly taskQueue?: string | undefined;
+  /** Whether the command is to write into the home, which is proven first. @default false */
+  readonly writes?: boolean;
 }
 
 /** Loads and opens it all. @throws `ConfigInvalid`, `McpConfigInvalid`, `HomeUnusable`. */
@@ -33,7 +35,7 @@ export async function openProject(context: CommandContext, options: ProjectOptio
   const { env, cwd } = context;
   const config = await loadConfig(cwd);
   const mcp = await loadMcp({ cwd, mcpFile: options.mcp, specFile: options.spec, config });
-  const home = await openHome(env, cwd, config.home);
+  const home = await (options.writes === true ? openHome : findHome)(env, cwd, config.home);
   return { config, mcp, home, taskQueue: options.taskQueue ?? config.taskQueue ?? DEFAULT_TASK_QUEUE };
 }
 

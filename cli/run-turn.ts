@@ -63,7 +63,12 @@ export async function runTurn(file: string, options: RunOptions, context: Comman
     for (const { path, message } of loaded.notes) context.output.note(`note: ${path}: ${message}`);
     const message = await Promise.race([stopped, readMessage(options, context.cwd)]);
     requireQuestion(loaded.spec, message);
-    const project = await openProject(context, { mcp: options.mcp, spec: file, taskQueue: options.taskQueue });
+    const project = await openProject(context, {
+      mcp: options.mcp,
+      spec: file,
+      taskQueue: options.taskQueue,
+      writes: true,
+    });
     if (options.worker && !options.detach) checkServers(loaded.spec, project);
     // Where that is cut short, the end of this process is what tells the server's keeper.
     const server = await Promise.race([stopped, connectProject(project, 'run', context)]);

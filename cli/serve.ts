@@ -25,7 +25,7 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
   const interrupted = new Promise<'interrupted'>((resolve) => {
     interrupts.handle((count) => (count === 1 ? resolve('interrupted') : process.exit(130)));
   });
-  const project = await openProject(context, options);
+  const project = await openProject(context, { ...options, writes: true });
   const { config, mcp, home, taskQueue } = project;
   const server = await connectProject(project, options.kind, context);
   let worker: HostedWorker | undefined;

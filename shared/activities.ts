@@ -276,6 +276,8 @@ export interface CommitStepInput {
   /** As in `CallModelInput`. */
   readonly retried?: readonly RetriedResult[];
   readonly catalogs?: readonly ServerCatalogRef[];
+  /** A part of the manifest's files, which is made again after it was lost while the turn ran. */
+  readonly rebuild?: readonly RecordedFiles[];
   /** With `ended`: blobs that the turn's result refers to, such as a large answer. */
   readonly refs?: readonly BlobRef[];
   /** With `ended`, for telemetry: who was asked, and when (milliseconds since 1970). */
@@ -301,6 +303,14 @@ export interface StagedFiles {
   /** A long list of further files, as JSON in the store; also among the record's `refs`. */
   readonly blocksRef?: BlobRef;
   readonly retention?: RetentionRule;
+}
+
+/** The files of one committed result, as a manifest that was lost is to have them again. */
+export interface RecordedFiles extends StagedFiles {
+  /** Of the call that made the result. @default 0 */
+  readonly generation?: number;
+  /** Whether they supersede what the same call left before. */
+  readonly supersedes: boolean;
 }
 
 /** Result of `longshoreCommitStep`. */

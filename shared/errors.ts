@@ -34,6 +34,7 @@ export const ERROR_KINDS = {
   FileNotFound: { retryable: false, exitCode: 1 },
   FileHeld: { retryable: false, exitCode: 1 },
   FileDeleted: { retryable: false, exitCode: 1 },
+  ManifestMissing: { retryable: false, exitCode: 1 },
   PinsDiffer: { retryable: false, exitCode: 1 },
   StepNotFound: { retryable: false, exitCode: 1 },
   CallNotFound: { retryable: false, exitCode: 1 },

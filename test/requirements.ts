@@ -149,6 +149,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('PLACE-10', 'A large error keeps flag and both ends inline, the whole in a file', 'D4'),
   of('PLACE-11', 'Hostile tool names stay inside the folder, readable and distinct', 'D6'),
   of('PLACE-12', 'A committed result always says something in context, and a file has its pointer', 'D4'),
+  of('HOME-1', 'What only reads works on a full or read-only disk, where a server runs', 'section 4'),
   of('VIEW-1', 'A text is saved with its real lines', 'D5'),
   of('VIEW-2', 'Content appears once whatever its form; empty is shown as empty', 'D5'),
   of('VIEW-3', 'Structured content that says more than the text is kept beside it', 'D5'),

@@ -54,6 +54,25 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
+ * The home for who only reads: nothing is written, so that a full or read-only disk is no hindrance. It may not be there yet.
+ *
+ * @throws `HomeUnusable` when a file stands in its way, or it may not be looked at.
+ */
+export async function findHome(
+  env: NodeJS.ProcessEnv = process.env,
+  cwd: string = process.cwd(),
+  configured?: string,
+): Promise<Home> {
+  const home = homePaths(env, cwd, configured);
+  const found = await stat(home.folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw homeUnusable(home.folder, error);
+  });
+  if (found?.isDirectory() === false) throw homeUnusable(home.folder, Object.assign(new Error(), { code: 'ENOTDIR' }));
+  return home;
+}
+
+/**
  * Opens the home: creates what is missing (mode 0700) and proves that it can be written.
  *
  * @throws `HomeUnusable` when it cannot be created or written: the way blocked by a file, no permission, a full disk.
@@ -63,7 +82,11 @@ export async function openHome(
   cwd: string = process.cwd(),
   configured?: string,
 ): Promise<Home> {
-  const home = homePaths(env, cwd, configured);
+  return prepareHome(homePaths(env, cwd, configured));
+}
+
+/** As `openHome`, for a home whose paths are known. @throws `HomeUnusable` */
+export async function prepareHome(home: Home): Promise<Home> {
   try {
     const isNew = await stat(home.folder).then(
       () => false,

@@ -43,19 +43,23 @@ export async function loadManifestAt(store: FileStore, key: string): Promise<Man
  * not written.
  *
  * Contract: `change` is pure; it is called again on the newer manifest when another writer was faster.
- * Raises `StoreConflict` (retryable) after 8 attempts, `BlobCorrupt` for a manifest that cannot be read.
+ * Raises `StoreConflict` (retryable) after 8 attempts, `BlobCorrupt` for a manifest that cannot be read, and, where it must
+ * exist, `ManifestMissing`.
  */
 export async function updateManifest(
   store: FileStore,
   turn: TurnIdentity,
   change: (current: Manifest) => Manifest,
+  { mustExist = false }: { readonly mustExist?: boolean } = {},
 ): Promise<Manifest> {
   const key = manifestKey(turn);
   for (let attempt = 1; ; attempt += 1) {
     const current = await readManifest(store, key);
-    const next = change(current?.manifest ?? { version: 1, turn, head: null, files: [] });
+    if (current === null && mustExist) throw manifestMissing(store, turn, key);
+    const before = current?.manifest ?? { version: 1 as const, turn, head: null, files: [] };
+    const next = change(before);
     const text = JSON.stringify(next);
-    if (text === current?.text) return next;
+    if (text === current?.text || next === before) return next;
     try {
       const condition = current === null ? { ifAbsent: true as const } : { ifMatch: current.etag };
       const { etag } = await store.putObject(key, new TextEncoder().encode(text), condition);
@@ -65,6 +69,14 @@ export async function updateManifest(
       if (!isConflict || attempt >= MAX_ATTEMPTS) throw error;
     }
   }
+}
+
+function manifestMissing(store: FileStore, { workflowId }: TurnIdentity, key: string): LongshoreError {
+  return new LongshoreError(
+    'ManifestMissing',
+    `History has committed steps of turn ${workflowId}, and its manifest \`${key}\` is not in the ${store.description}`,
+    'It is made again from history. Remove no files below `manifests` while a turn runs; `longshore files purge` deletes a session.',
+  );
 }
 
 /** Which manifests, and who hears of those that cannot be read. */

@@ -202,7 +202,7 @@ describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('a disk
     });
   });
 
-  it('to the last byte in the middle of a turn is told while the turn waits, and with room again it goes on', async () => {
+  it('[HOME-1] to the last byte in the middle of a turn is told while the turn waits; what only reads works on; with room again it goes on', async () => {
     await withDisk('90m', async (home) => {
       const message = plan({ toolCalls: [pause] }, { text: 'Went on.' });
       const args = ['run', 'agent.yaml', '--json', '--message', message];
@@ -210,6 +210,8 @@ describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('a disk
       await run.says(/t1\/0\/0 every/);
       const ballast = await fill(home, 0);
       await run.says(/tried again \(attempt 2 of \d+\): The file store in .* has no room/);
+      await expectReadable(home);
+      await readOnly(home, expectReadable);
       await rm(ballast);
       const end = await run.ended;
       expectDone(end);
@@ -217,6 +219,34 @@ describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('a disk
     });
   });
 });
+
+/** Every command that reads does so beside the server that runs. */
+async function expectReadable(home: string): Promise<void> {
+  const env = { LONGSHORE_HOME: home };
+  const list = await world.longshore(['turns', 'list', '--json'], { env });
+  expectDone(list);
+  const { workflowId: id } = (JSON.parse(list.stdout) as readonly { readonly workflowId: string }[])[0] ?? {
+    workflowId: '',
+  };
+  const reading = [
+    ['turns', 'show', id],
+    ['files', 'list'],
+    ['approvals', 'list'],
+  ];
+  for (const args of reading) expectDone(await world.longshore(args, { env }));
+}
+
+/** The same folder at another place, where nothing can be written. */
+async function readOnly(home: string, use: (place: string) => Promise<void>): Promise<void> {
+  const place = await mkdtemp(join(world.folder, 'read-only-'));
+  execFileSync('mount', ['--bind', home, place]);
+  try {
+    execFileSync('mount', ['-o', 'remount,ro,bind', place]);
+    await use(place);
+  } finally {
+    execFileSync('umount', ['-l', place]);
+  }
+}
 
 const MIB = 1024 * 1024;
 

@@ -41,7 +41,8 @@ describe('[MCP-11] a server that stops reading its input', () => {
     for (const one of waiting) await expect(one).rejects.toThrow('a person cancelled');
     const left = call(pool, ['a', 'echo'], { text }).catch((error: unknown) => error);
     await pool.close();
-    expect(await left).toMatchObject({ type: 'ToolCallFailed' });
+    // Lost with the connection, or too late to be sent.
+    expect(await left).toMatchObject({ type: expect.stringMatching(/^(ToolCallFailed|McpServerUnavailable)$/) });
     expect(isRunning(pid)).toBe(false);
   });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { homePaths, homeUnusable, openHome } from '../../worker/home.ts';
+import { findHome, homePaths, homeUnusable, openHome } from '../../worker/home.ts';
 import { temporaryFolder } from '../support/process.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -30,15 +30,23 @@ describe('the home', () => {
     expect((await readdir(home.folder)).toSorted()).toEqual(['keepers', 'logs', 'store']);
   });
 
+  it('is found without being touched by who only reads, whether it is there or not', async () => {
+    const missing = await findHome({ LONGSHORE_HOME: join(folder.path, 'none') }, folder.path);
+    expect(missing.folder).toBe(join(folder.path, 'none'));
+    await findHome({ LONGSHORE_HOME: folder.path }, folder.path);
+    expect(await readdir(folder.path)).toEqual([]);
+  });
+
   it('with a file in its way is unusable, by name and with a mend', async () => {
     const path = join(folder.path, 'file');
     await writeFile(path, '');
     for (const blocked of [path, join(path, 'below')]) {
-      await expect(openHome({ LONGSHORE_HOME: blocked }, folder.path)).rejects.toMatchObject({
-        type: 'HomeUnusable',
-        message: `The home ${blocked} cannot be used: a file stands where a folder is needed.`,
-        mend: expect.stringContaining('LONGSHORE_HOME'),
-      });
+      for (const get of [openHome, findHome])
+        await expect(get({ LONGSHORE_HOME: blocked }, folder.path)).rejects.toMatchObject({
+          type: 'HomeUnusable',
+          message: `The home ${blocked} cannot be used: a file stands where a folder is needed.`,
+          mend: expect.stringContaining('LONGSHORE_HOME'),
+        });
     }
   });
 

@@ -11,7 +11,7 @@ import type { DevServerLease } from './lease.ts';
 import { attachToClaim, reviveError } from './lease.ts';
 import { namedPorts } from './ports.ts';
 import type { AttachmentKind } from './protocol.ts';
-import type { Home } from '../home.ts';
+import { prepareHome, type Home } from '../home.ts';
 import { findTemporalCli } from '../temporal-cli.ts';
 
 /** Who attaches, and whom to tell. */
@@ -33,7 +33,7 @@ const LOOK_AGAIN_MS = 50;
  * Attaches to the home's embedded server, and starts it first when none runs.
  *
  * @throws `UsageInvalid` for a port that is none, also where a server runs; `TemporalCliMissing`; `PortTaken` for a port that `LONGSHORE_PORT` or `LONGSHORE_UI_PORT` names;
- * `HomeUnusable` for a full disk or a database that cannot be used; `TemporalUnavailable` after 30 s.
+ * `HomeUnusable` for a full disk or a database that cannot be used, where no server runs yet; `TemporalUnavailable` after 30 s.
  */
 export async function attachDevServer(home: Home, options: AttachOptions): Promise<DevServerLease> {
   const { env = process.env, log = () => {} } = options;
@@ -41,6 +41,8 @@ export async function attachDevServer(home: Home, options: AttachOptions): Promi
   const running = await attachToAny(home, options.kind, { timeoutMs: START_TIMEOUT_MS });
   if (running !== undefined) return running;
 
+  // Nothing was written so far: who only reads needs no room on the disk while a server runs.
+  await prepareHome(home);
   const cli = await findTemporalCli({ env, log });
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (Date.now() < deadline) {
