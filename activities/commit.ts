@@ -103,7 +103,12 @@ export async function commitPins(
  * Whether an earlier Activity of the turn has written its manifest. The first one that writes carries the frame, or the turn that
  * this one continues; a turn that ended before it has no head.
  */
-function hasManifest({ head, frame, continueFrom, rebuild }: Pick<CommitInput, 'head' | 'frame' | 'continueFrom' | 'rebuild'>): boolean {
+function hasManifest({
+  head,
+  frame,
+  continueFrom,
+  rebuild,
+}: Pick<CommitInput, 'head' | 'frame' | 'continueFrom' | 'rebuild'>): boolean {
   return head !== null && !frame && !continueFrom && !rebuild;
 }
 

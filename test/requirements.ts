@@ -237,6 +237,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('FILE-13', 'Files that are lost when a turn goes on are told to the model, and it goes on', 'D8'),
   of('FILE-14', "A Workflow's own retry doubles no effect and supersedes older paths", 'D8'),
   of('FILE-15', 'Pins of history and manifest that differ end the turn typed, both named, nothing deleted', 'D8'),
+  of('FILE-21', 'A manifest that is lost while its turn runs is made again from history, or ends the turn typed', 'D8'),
   of('FILE-16', 'Two Workers on one machine do not touch the files of each other', 'D7'),
   of('FILE-17', 'At no instant does a path in context lead to nothing, in every order of what happens', 'D8'),
   of('FILE-18', 'The four reads and the command line answer a superseded path with the newer content and say so', 'D8'),

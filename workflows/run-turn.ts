@@ -26,6 +26,7 @@ import { commitParts } from './commit-parts.ts';
 import { errorRecordOf } from './failures.ts';
 import { COMMIT_IN_PARTS } from './patches.ts';
 import type { CallCounts } from './policy-check.ts';
+import { FilesOnRecord, withManifest } from './recorded-files.ts';
 import { RecordedPins } from './resume-check.ts';
 import { Retries } from './retries.ts';
 import { takeRetries } from './retry-call.ts';
@@ -54,6 +55,9 @@ export class Turn {
   private readonly desk: ApprovalDesk;
   private readonly retries: Retries;
   private readonly pins = new RecordedPins();
+  private readonly files = new FilesOnRecord();
+  /** What the manifest was begun with. */
+  private opening: Pick<Pending, 'frame' | 'continueFrom'> = {};
   /** Set once the turn knows its servers; never in turns from before deferral. */
   private catalogs: TurnCatalogs | undefined;
   private pending: Pending;
@@ -109,6 +113,8 @@ export class Turn {
   private async untilEnd(): Promise<Ending> {
     try {
       this.pending = { ...this.pending, frame: await this.frame() };
+      const { frame, continueFrom } = this.pending;
+      this.opening = { ...(frame && { frame }), ...(continueFrom && { continueFrom }) };
       for (; this.step < this.input.spec.config.iteration_limit; this.step++) {
         const ending = exhaustedBudget(this.meter, this.input.spec.config.budgets) ?? (await this.oneStep());
         if (ending) return ending;
@@ -177,7 +183,7 @@ export class Turn {
     const where = { turn: this.identity, step: this.step, head: this.head };
     const news = { ...(retried.length > 0 && { retried }), ...(resume && { resume }), ...(saveHead && { saveHead }) };
     const input = { ...where, ...this.pending, ...news, ...this.loaded() };
-    const answer = await callModel(input, spec.model.name);
+    const answer = await this.kept(() => callModel(input, spec.model.name));
     verifyDecisions(decidedBy(input), answer.decisionsDigest);
     this.head = answer.head;
     this.pins.compared();
@@ -203,13 +209,8 @@ export class Turn {
   private async commitAhead(): Promise<void> {
     const [first, ...others] = this.pending.commit ? commitParts(this.pending.commit) : [];
     if (!first || others.length === 0 || !patched(COMMIT_IN_PARTS)) return;
-    const result = await commitStep({
-      turn: this.identity,
-      head: this.head,
-      messages: [],
-      commit: first,
-      ...this.loaded(),
-    });
+    const input = { turn: this.identity, head: this.head, messages: [], commit: first, ...this.loaded() };
+    const result = await this.kept(() => commitStep(input));
     verifyDecisions(first, result.decisionsDigest);
     this.head = result.head;
     this.committed(first, []);
@@ -222,14 +223,25 @@ export class Turn {
   private async commitPause(pause: PauseRecord): Promise<void> {
     this.headSavedMs = Date.now();
     const begunAt = this.pins.commitsNow;
-    await commitStep({ turn: this.identity, head: this.head, messages: [], pause, ...this.loaded() });
+    const input = { turn: this.identity, head: this.head, messages: [], pause, ...this.loaded() };
+    await this.kept(() => commitStep(input));
     this.pins.paused(pause, begunAt);
+  }
+
+  /** A call that commits; a manifest that was lost meanwhile is made again from what history pins. */
+  private kept<T>(call: () => Promise<T>): Promise<T> {
+    return withManifest(call, async () => {
+      const where = { turn: this.identity, head: this.head, messages: [], ...this.opening, ...this.loaded() };
+      for (const rebuild of this.files.parts()) await commitStep({ ...where, rebuild });
+    });
   }
 
   private committed(commit: StepCommit | undefined, retried: readonly RetriedResult[]): void {
     if (commit) this.retries.committed(commit.results);
     this.retries.told(retried);
-    this.pins.committed([...(commit?.results ?? []), ...retried.map((one) => one.result)]);
+    const results = [...(commit?.results ?? []), ...retried.map((one) => one.result)];
+    this.pins.committed(results);
+    this.files.committed(results);
     // What was read may read otherwise now.
     if (retried.length > 0) this.counts.reads.clear();
   }
@@ -249,7 +261,7 @@ export class Turn {
       ended,
       invocation,
     };
-    const result = await commitStep(input);
+    const result = await this.kept(() => commitStep(input));
     verifyDecisions(decidedBy(input), result.decisionsDigest);
     this.head = result.head;
   }

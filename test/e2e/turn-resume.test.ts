@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLocalStore } from '../../activities/store/local.ts';
-import { findFile, loadManifest, updateManifest } from '../../activities/store/manifest.ts';
-import type { CallModelInput, CallModelResult } from '../../shared/activities.ts';
+import { findFile, loadManifest, manifestKey, updateManifest } from '../../activities/store/manifest.ts';
+import type { CallModelInput, CallModelResult, CommitStepInput } from '../../shared/activities.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { Manifest, ManifestFile } from '../../shared/manifest.ts';
 import { retryCall } from '../../client/retry-call.ts';
 import { at, decide, eventually, waitingCall } from '../support/approvals.ts';
 import { deskOf, Gates, openDesk, reader, writer } from '../support/local-tools.ts';
 import { activitiesOf, contentText, inOrder, toolTexts } from '../support/turn-history.ts';
-import { createWorld, type StartedTurn, type World } from '../support/turn-world.ts';
+import { createWorld, type EndedTurn, type StartedTurn, type World } from '../support/turn-world.ts';
 
 let effects = 0;
 const gates = new Gates();
@@ -67,6 +67,59 @@ const lostFilesOf = async (workflowId: string): Promise<readonly string[]> => {
     return (result.lostFiles ?? []).map((file) => `${file.callKey} ${file.problem}`);
   });
 };
+
+describe.concurrent('a turn whose manifest is removed while it runs', () => {
+  /** Figures in steps 0 and 1; the manifest goes while the model answers request `at`, together with a blob. */
+  async function robbed(
+    at: number,
+  ): Promise<EndedTurn & { readonly lost: string; readonly manifest: Manifest | null }> {
+    let lost = '';
+    const steps = inOrder(
+      { toolCalls: [call('figures', { name: `robbed ${at} 0` })] },
+      { toolCalls: [call('figures', { name: `robbed ${at} 1` })] },
+      { toolCalls: [call('figures', { name: `robbed ${at} 2` })] },
+      { text: 'done' },
+    );
+    const turn = await world.start(openDesk, {
+      text: 'Go.',
+      script: async (request, index) => {
+        if (index === at) {
+          lost = (await loadManifest(world.store, ownerOf(turn)))?.files[0]?.sha256 ?? '';
+          await world.store.deleteObject(manifestKey(ownerOf(turn)));
+          await world.store.deleteBlob(lost);
+        }
+        return steps(request, index);
+      },
+    });
+    const ended = await turn.ended();
+    return { ...ended, lost, manifest: await loadManifest(world.store, ownerOf(turn)) };
+  }
+  const rebuilds = ({ history }: EndedTurn) =>
+    activitiesOf<CommitStepInput>(history, 'longshoreCommitStep').filter(({ input }) => input.rebuild);
+
+  it('[FILE-21] makes it again with every pin of its history, tells the model what is lost, and goes on', async () => {
+    const turn = await robbed(2);
+    expect(turn.result).toMatchObject({ status: 'completed', answer: 'done', error: null });
+    expect(rebuilds(turn)).toHaveLength(1);
+    expect(turn.manifest?.ended).toBe('completed');
+    expect(turn.manifest?.files.map(({ callKey, tool, state }) => `${callKey} ${tool} ${state}`)).toEqual([
+      't1/0/0 figures pinned',
+      't1/1/0 figures pinned',
+      't1/2/0 figures pinned',
+    ]);
+    expect(turn.lost).not.toBe('');
+    expect(await lostFilesOf(turn.workflowId)).toEqual(['t1/0/0 missing']);
+    expect(turn.requests[3]?.messages.map(contentText).join('\n')).toContain('gone from the file store');
+  });
+
+  it('[FILE-21] does so at its end too, when nothing is left but to close it', async () => {
+    const turn = await robbed(3);
+    expect(turn.result).toMatchObject({ status: 'completed', answer: 'done' });
+    expect(rebuilds(turn)).toHaveLength(1);
+    expect(turn.manifest?.ended).toBe('completed');
+    expect(turn.manifest?.files).toHaveLength(3);
+  });
+});
 
 describe.concurrent('a turn that waited', () => {
   it('[FILE-4] has its pins, what is held and what waits in the manifest meanwhile, and compares both records when it goes on', async () => {
