@@ -49,7 +49,7 @@ async function listDeferred(input: ListToolsInput, asking: Asking): Promise<Cata
 /** Of the servers that were asked and are not all shown. */
 async function keepCatalogs(
   standings: readonly Standing[],
-  dependencies: ActivityDependencies,
+  dependencies: Asking['dependencies'],
 ): Promise<readonly ServerCatalogFacts[]> {
   const kept = standings.flatMap(({ mode, asked }) => (mode === 'preloaded' || !asked ? [] : [asked]));
   return Promise.all(kept.map(async (asked) => keepServerCatalog(asked, dependencies)));

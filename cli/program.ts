@@ -8,6 +8,7 @@ import { Command, CommanderError } from 'commander';
 import type { CommandContext, RegisterCommand } from './command.ts';
 import { addExamples } from './command.ts';
 import { registerApprovals } from './commands/approvals.ts';
+import { registerCatalog } from './commands/catalog.ts';
 import { registerDev } from './commands/dev.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { registerFiles } from './commands/files.ts';
@@ -40,6 +41,7 @@ export const COMMANDS: readonly RegisterCommand[] = [
   registerTurns,
   registerApprovals,
   registerFiles,
+  registerCatalog,
   registerSweep,
   registerSetup,
   registerDoctor,

@@ -39,6 +39,7 @@ export const ERROR_KINDS = {
   StepNotFound: { retryable: false, exitCode: 1 },
   CallNotFound: { retryable: false, exitCode: 1 },
   CallNotRetryable: { retryable: false, exitCode: 1 },
+  CatalogNotFound: { retryable: false, exitCode: 1 },
   // decisions of people
   ApprovalNotFound: { retryable: false, exitCode: 1 },
   ApprovalStale: { retryable: false, exitCode: 1 },

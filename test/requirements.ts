@@ -335,6 +335,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     'D12, case srv-2',
   ),
   of('LOAD-13', 'The last catalogs of each server are recorded, whoever lists at once, and kept by retention', 'D12'),
+  of(
     'DISC-41',
     'The advice on catalogs costs no more than any other setting by its own figures, in any order of turns',
     'D12',

@@ -37,9 +37,12 @@ export interface Asked extends Offer {
   readonly all: readonly Selected[] | null;
 }
 
+/** What it takes to ask a server and to keep what it says. */
+export type ListingDependencies = Pick<ActivityDependencies, 'pool' | 'store' | 'redact' | 'listTimeoutMs'>;
+
 /** How a server is asked. */
 export interface Asking {
-  readonly dependencies: ActivityDependencies;
+  readonly dependencies: ListingDependencies;
   readonly signal: AbortSignal;
   readonly workflowId: string;
   /** Hears of the listing, so that calls can be compared with it. */
@@ -97,7 +100,7 @@ async function ask(spec: SpecServer, asking: Asking, signal: AbortSignal): Promi
   return { server: { ...entry, toolCount: tools.length }, tools, all };
 }
 
-function unavailableServer(spec: SpecServer, { pool, redact }: ActivityDependencies, why: string): Asked {
+function unavailableServer(spec: SpecServer, { pool, redact }: ListingDependencies, why: string): Asked {
   const isKnown = pool.names().includes(spec.name);
   const settings = isKnown ? pool.settings(spec.name) : { timeoutMs: 0 };
   const words = wordsOf('description' in settings ? settings.description : undefined, {}, redact);
@@ -143,7 +146,7 @@ export function select(
 }
 
 /** A server may show what it was configured with in words and defaults. Names and rules stay, since calls go by them. */
-function cleaned(tool: ToolDefinition, { redact }: ActivityDependencies): ToolDefinition {
+function cleaned(tool: ToolDefinition, { redact }: ListingDependencies): ToolDefinition {
   const { name, inputSchema, outputSchema, ...words } = tool;
   return {
     ...redactValue(words, redact),

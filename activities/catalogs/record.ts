@@ -48,6 +48,25 @@ export async function loadCatalogRecord(store: FileStore, server: string): Promi
   return stored === null ? null : parseRecord(store, key, stored);
 }
 
+/** Every server's record, sorted by server; those that cannot be read are told and left out. */
+export async function listCatalogRecords(
+  store: FileStore,
+  onUnreadable: (error: LongshoreError) => void,
+): Promise<readonly CatalogRecord[]> {
+  const records: CatalogRecord[] = [];
+  for await (const key of store.listObjects(CATALOG_RECORDS)) {
+    const stored = await store.getObject(key);
+    if (stored === null) continue; // taken away since it was listed
+    try {
+      records.push(parseRecord(store, key, stored));
+    } catch (error) {
+      if (!(error instanceof LongshoreError)) throw error;
+      onUnreadable(error);
+    }
+  }
+  return records.sort((a, b) => (a.server < b.server ? -1 : 1));
+}
+
 /** Whether the record has this version as its newest, seen a moment ago. */
 export function isFresh(record: CatalogRecord | null, seen: Pick<SeenVersion, 'hash'>, nowMs: number): boolean {
   const newest = record?.versions[0];

@@ -39,7 +39,7 @@ export async function recordListing(
   { store, redact }: Pick<ActivityDependencies, 'store' | 'redact'>,
 ): Promise<void> {
   try {
-    await record(catalogOf([{ server, tools: all }]), server, store);
+    await recordCatalog(catalogOf([{ server, tools: all }]), server, store);
   } catch (error) {
     if (!(error instanceof LongshoreError)) throw error;
     const { type, message } = error;
@@ -51,7 +51,12 @@ export async function recordListing(
   }
 }
 
-async function record(catalog: Catalog, server: CatalogServer, store: ActivityDependencies['store']): Promise<void> {
+/** Adds a catalog of all that a server offers to its record. Raises what the store raises. */
+export async function recordCatalog(
+  catalog: Catalog,
+  server: CatalogServer,
+  store: ActivityDependencies['store'],
+): Promise<void> {
   const { bytes, hash } = await encodeCatalog(catalog);
   const before = await loadCatalogRecord(store, server.name).catch(unreadable);
   if (isFresh(before, { hash }, Date.now())) return;

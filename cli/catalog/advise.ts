@@ -1,0 +1,94 @@
+// What `catalog advise` prints and draws: how each server is best set, by what the recorded turns would have cost.
+import { resolve } from 'node:path';
+import { builtInTokens, discoveryTokens } from '../../worker/catalogs.ts';
+import { adviseOn, type Advice } from '../../shared/catalog-advice.ts';
+import { LongshoreError } from '../../shared/errors.ts';
+import type { FileStore } from '../../shared/file-store.ts';
+import type { CommandContext } from '../command.ts';
+import { withProjectClient } from '../with-client.ts';
+import { writeTarget } from '../write-target.ts';
+import { adviceLines } from './advice-lines.ts';
+import { agentServers } from './agent-servers.ts';
+import { plotPage, plotSvg } from './plot.ts';
+import { recordedTurns, type AgentTurns } from './recorded-turns.ts';
+
+/** What is asked for. */
+export interface AdviseOptions {
+  /** At most so many turns, the newest. */
+  readonly turns: number;
+  /** This server alone. */
+  readonly server?: string;
+  readonly plot?: string;
+}
+
+/** The advice for one agent. */
+export interface AgentAdvice extends Advice {
+  readonly agent: string;
+  readonly builtInTokens: number;
+  readonly discoveryTokens: number;
+  /** Servers of its spec of which no catalog is known. */
+  readonly unknown: readonly string[];
+  /** Servers that are preloaded now, against the spec, since they are small. */
+  readonly small: readonly string[];
+}
+
+/** Prints it. Raises `CatalogNotFound` where no turn names the server that is asked for, `UsageInvalid` for another kind of plot. */
+export async function adviseCatalog(options: AdviseOptions, context: CommandContext): Promise<void> {
+  const draw = options.plot === undefined ? null : drawerOf(options.plot);
+  await withProjectClient(context, async ({ client, store }) => {
+    const agents = await recordedTurns(client, options.turns);
+    const advised: AgentAdvice[] = [];
+    for (const agent of agents) advised.push(onlyServer(await adviceFor(agent, store), options.server));
+    requireServer(advised, options);
+    const { output, cwd } = context;
+    const turns = agents.reduce((sum, agent) => sum + agent.turns.length, 0);
+    if (options.plot !== undefined && draw) {
+      await writeTarget(resolve(cwd, options.plot), toBytes(draw(advised)));
+      output.note(`The plot is in ${options.plot}.`);
+    }
+    if (output.isJson) output.json({ turns, agents: advised });
+    else for (const line of adviceLines(advised, output.paint)) output.line(line);
+  });
+}
+
+async function adviceFor(agent: AgentTurns, store: FileStore): Promise<AgentAdvice> {
+  const [{ servers, unknown, small }, own, discovery] = await Promise.all([
+    agentServers(agent, store),
+    builtInTokens(),
+    discoveryTokens(),
+  ]);
+  const basis = { builtInTokens: own, discoveryTokens: discovery };
+  return { agent: agent.agent, ...basis, unknown, small, ...adviseOn({ ...basis, servers, turns: agent.turns }) };
+}
+
+function onlyServer(advice: AgentAdvice, server: string | undefined): AgentAdvice {
+  if (server === undefined) return advice;
+  return {
+    ...advice,
+    servers: advice.servers.filter((one) => one.server === server),
+    unknown: advice.unknown.filter((name) => name === server),
+  };
+}
+
+function requireServer(advised: readonly AgentAdvice[], { server }: AdviseOptions): void {
+  if (server === undefined || advised.some(({ servers, unknown }) => servers.length + unknown.length > 0)) return;
+  throw new LongshoreError(
+    'CatalogNotFound',
+    `None of the turns looked at names a server \`${server}\``,
+    'Leave --server out to see those they name, or look at more turns with --turns.',
+  );
+}
+
+function drawerOf(file: string): (advised: readonly AgentAdvice[]) => string {
+  if (/\.svg$/i.test(file)) return plotSvg;
+  if (/\.html?$/i.test(file)) return plotPage;
+  throw new LongshoreError(
+    'UsageInvalid',
+    `--plot ${file} ends in neither .svg nor .html`,
+    'Name a file with one of these endings.',
+  );
+}
+
+async function* toBytes(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
