@@ -5,7 +5,7 @@ import { number } from '../figures.ts';
 import type { Output } from '../output.ts';
 import { table } from '../output.ts';
 import { visible } from '../waiting-lines.ts';
-import type { AgentAdvice } from './advise.ts';
+import type { AgentAdvice } from './agent-advice.ts';
 
 /** Fewer turns are told to be little evidence. */
 const ENOUGH_TURNS = 10;

@@ -1,16 +1,13 @@
 // What `catalog advise` prints and draws: how each server is best set, by what the recorded turns would have cost.
 import { resolve } from 'node:path';
-import { builtInTokens, discoveryTokens } from '../../worker/catalogs.ts';
-import { adviseOn, type Advice } from '../../shared/catalog-advice.ts';
 import { LongshoreError } from '../../shared/errors.ts';
-import type { FileStore } from '../../shared/file-store.ts';
 import type { CommandContext } from '../command.ts';
 import { withProjectClient } from '../with-client.ts';
 import { writeTarget } from '../write-target.ts';
 import { adviceLines } from './advice-lines.ts';
-import { agentServers } from './agent-servers.ts';
+import { adviceFor, type AgentAdvice } from './agent-advice.ts';
 import { plotPage, plotSvg } from './plot.ts';
-import { recordedTurns, type AgentTurns } from './recorded-turns.ts';
+import { recordedTurns } from './recorded-turns.ts';
 
 /** What is asked for. */
 export interface AdviseOptions {
@@ -19,17 +16,6 @@ export interface AdviseOptions {
   /** This server alone. */
   readonly server?: string;
   readonly plot?: string;
-}
-
-/** The advice for one agent. */
-export interface AgentAdvice extends Advice {
-  readonly agent: string;
-  readonly builtInTokens: number;
-  readonly discoveryTokens: number;
-  /** Servers of its spec of which no catalog is known. */
-  readonly unknown: readonly string[];
-  /** Servers that are preloaded now, against the spec, since they are small. */
-  readonly small: readonly string[];
 }
 
 /** Prints it. Raises `CatalogNotFound` where no turn names the server that is asked for, `UsageInvalid` for another kind of plot. */
@@ -49,16 +35,6 @@ export async function adviseCatalog(options: AdviseOptions, context: CommandCont
     if (output.isJson) output.json({ turns, agents: advised });
     else for (const line of adviceLines(advised, output.paint)) output.line(line);
   });
-}
-
-async function adviceFor(agent: AgentTurns, store: FileStore): Promise<AgentAdvice> {
-  const [{ servers, unknown, small }, own, discovery] = await Promise.all([
-    agentServers(agent, store),
-    builtInTokens(),
-    discoveryTokens(),
-  ]);
-  const basis = { builtInTokens: own, discoveryTokens: discovery };
-  return { agent: agent.agent, ...basis, unknown, small, ...adviseOn({ ...basis, servers, turns: agent.turns }) };
 }
 
 function onlyServer(advice: AgentAdvice, server: string | undefined): AgentAdvice {

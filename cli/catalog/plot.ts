@@ -3,7 +3,7 @@
 import type { ServerAdvice, SettingCost } from '../../shared/catalog-advice.ts';
 import { number, shorten } from '../figures.ts';
 import { costText, reasonText, specLines } from './advice-lines.ts';
-import type { AgentAdvice } from './advise.ts';
+import type { AgentAdvice } from './agent-advice.ts';
 
 const WIDTH = 860;
 const LABEL_WIDTH = 130;

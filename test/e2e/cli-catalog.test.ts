@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import type { AgentAdvice } from '../../cli/catalog/advise.ts';
+import type { AgentAdvice } from '../../cli/catalog/agent-advice.ts';
 import type { TurnView } from '../../client/turn-view.ts';
 import { expectDone, expectError, interrupt, openWorld, plan, type CliRun, type CliWorld } from '../support/cli.ts';
 
@@ -163,7 +163,10 @@ describe('catalog advise', () => {
   });
 
   it('[DISC-43] refuses a server that no turn names, and a plot of another kind', async () => {
-    expectError(await world.longshore(['catalog', 'advise', '--server', 'x']), 'CatalogNotFound', 1, /`x`/);
-    expectError(await world.longshore(['catalog', 'advise', '--plot', 'a.png']), 'UsageInvalid', 2, /a\.png/);
+    const server = await world.longshore(['catalog', 'advise', '--server', 'x']);
+    expectError(server, 'CatalogNotFound', 1, /`x`/);
+    const plot = await world.longshore(['catalog', 'advise', '--plot', 'a.png']);
+    expectError(plot, 'UsageInvalid', 2, /a\.png/);
+    expect([server.stdout, plot.stdout]).toEqual(['', '']);
   });
 });

@@ -2,106 +2,21 @@
 // that were stored before there was deferral.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { defaultPayloadConverter } from '@temporalio/common';
-import { defaultDataConverter } from '@temporalio/common/lib/converter/data-converter.js';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
-import { msNumberToTs } from '@temporalio/common/lib/time.js';
 import { describe, expect, it } from 'vitest';
 import { discoveryOf, type DiscoveryView } from '../../client/discovery-view.ts';
-import type { HistoryEvent } from '../../client/history.ts';
-import { TurnRecorder, type TurnRecord } from '../../client/turn-record.ts';
+import { TurnRecorder } from '../../client/turn-record.ts';
 import { discoveryLines } from '../../cli/discovery-lines.ts';
-import type { CallModelResult, ProposedCall } from '../../shared/activities.ts';
 import type { CatalogFacts, ServerCatalogFacts } from '../../shared/catalog.ts';
-import type { ResultFacts } from '../../shared/facts.ts';
 import { DISCOVERY_TOOLS } from '../../shared/discovery-tools.ts';
 import { requireSpec } from '../../shared/spec-check.ts';
-
-const client = { options: { loadedDataConverter: defaultDataConverter } } as ConstructorParameters<
-  typeof TurnRecorder
->[0];
-const turn = { workflowId: 'w', session: 'w', turn: 1 };
-const ref = { sha256: 'a'.repeat(64), bytes: 2 };
-
-/** Events in order, one millisecond apart from second 1. */
-class Events {
-  readonly list: HistoryEvent[] = [];
-
-  add(event: Partial<HistoryEvent>): string {
-    const eventId = this.list.length + 1;
-    // Ids are numbers on the wire; the recorder takes them as text.
-    this.list.push({ eventTime: msNumberToTs(1_000 + eventId), ...event, eventId: eventId as never });
-    return String(eventId);
-  }
-
-  activity(name: string, input: unknown, result: unknown): void {
-    const scheduledEventId = this.add({
-      activityTaskScheduledEventAttributes: { activityType: { name }, input: payloads(input) },
-    });
-    this.add({
-      activityTaskCompletedEventAttributes: {
-        scheduledEventId: Number(scheduledEventId) as never,
-        result: payloads(result),
-      },
-    });
-  }
-
-  async record(): Promise<TurnRecord> {
-    const recorder = new TurnRecorder(client, 'w');
-    for (const event of this.list) await recorder.add(event);
-    return recorder.record;
-  }
-}
-
-function payloads(value: unknown): { payloads: ReturnType<typeof defaultPayloadConverter.toPayload>[] } {
-  return { payloads: [defaultPayloadConverter.toPayload(value)] };
-}
-
-function proposed(index: string, server: string, tool: string, more: Partial<ProposedCall> = {}): ProposedCall {
-  const callKey = `t1/${index}`;
-  const known = { tags: [], effect: 'read', argumentsDigest: '', schemaHash: 's' } as const;
-  return { callKey, callId: callKey, name: tool, server, tool, arguments: {}, ...known, ...more };
-}
-
-function answer(toolCalls: readonly ProposedCall[], sentTokens: number, definitionTokens?: number): CallModelResult {
-  const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
-  return {
-    head: ref,
-    text: '',
-    toolCalls,
-    finishReason: 'stop',
-    modelName: 'm',
-    usage,
-    sentTokens,
-    ...(definitionTokens !== undefined && { definitionTokens }),
-    attempts: 1,
-    durationMs: 1,
-  };
-}
-
-function result(call: ProposedCall, outcome: ResultFacts['outcome'], more: Partial<ResultFacts> = {}): ResultFacts {
-  return {
-    callKey: call.callKey,
-    outcome,
-    bytes: 1,
-    sha256: '',
-    mediaType: 'text/plain',
-    tokens: 10,
-    tokensAreExact: true,
-    estimator: '',
-    pointerTokens: 0,
-    blocks: [],
-    imageBlocks: [],
-    attempts: 1,
-    durationMs: 1,
-    ...more,
-  };
-}
-
-function run(events: Events, call: ProposedCall, outcome: ResultFacts['outcome'], more?: Partial<ResultFacts>): void {
-  const input = { turn, callKey: call.callKey, server: call.server, tool: call.tool, generation: 0 };
-  events.activity('longshoreCallTool', input, result(call, outcome, more));
-}
+import {
+  eventTurn as turn,
+  proposedCall as proposed,
+  recorderClient,
+  someRef as ref,
+  TurnEvents,
+} from '../support/turn-events.ts';
 
 const spec = requireSpec(
   {
@@ -131,13 +46,11 @@ const catalog: CatalogFacts = {
 
 /** A turn that searches, calls wrongly in every way, and gets there. */
 async function deferredTurn(): Promise<DiscoveryView> {
-  const events = new Events();
-  events.add({
-    workflowExecutionStartedEventAttributes: { input: payloads({ version: 1, spec, deferral: 1 }) },
-  });
+  const events = new TurnEvents();
+  events.started({ version: 1, spec, deferral: 1 });
   events.activity('longshoreListTools', {}, catalog);
   const search = proposed('0/0', 'discovery', 'search_tools');
-  events.activity('longshoreCallModel', { turn, step: 0 }, answer([search], 1_000, 900));
+  events.model(0, [search], { tokens: 1_000, definitions: 900 });
   const web: ServerCatalogFacts = {
     server: 'web',
     ref,
@@ -147,7 +60,7 @@ async function deferredTurn(): Promise<DiscoveryView> {
     problems: [],
   };
   events.activity('longshoreLoadCatalog', { turn, server: {}, reason: 'discovery' }, web);
-  run(events, search, 'ok', { tokens: 77 });
+  events.call(search, 'ok', { tokens: 77 });
   const late = proposed('1/0', 'web', 'get', { via: 'call_tool', unresolved: true, schemaHash: '' });
   const judged = proposed('1/0', 'web', 'get', {
     via: 'call_tool',
@@ -161,13 +74,13 @@ async function deferredTurn(): Promise<DiscoveryView> {
   const misread = proposed('1/6', 'sandbox', 'query_json');
   const lost = proposed('1/7', 'discovery', 'get_tool_info');
   const step = [late, unknown, away, changed, gone, fails, misread, lost];
-  events.activity('longshoreCallModel', { turn, step: 1 }, answer(step, 1_100, 900));
+  events.model(1, step, { tokens: 1_100, definitions: 900 });
   events.activity('longshoreJudgeCall', { turn, call: late }, judged);
-  run(events, changed, 'error', { schemaChanged: { was: 'a', is: 'b' } });
-  run(events, gone, 'error', { schemaChanged: { was: 'a', is: null } });
-  run(events, fails, 'error');
-  run(events, misread, 'error');
-  run(events, lost, 'error');
+  events.call(changed, 'error', { schemaChanged: { was: 'a', is: 'b' } });
+  events.call(gone, 'error', { schemaChanged: { was: 'a', is: null } });
+  events.call(fails, 'error');
+  events.call(misread, 'error');
+  events.call(lost, 'error');
   events.activity(
     'longshoreLoadCatalog',
     { turn, server: {}, reason: 'changed' },
@@ -175,9 +88,9 @@ async function deferredTurn(): Promise<DiscoveryView> {
   );
   const right = proposed('2/0', 'web', 'get', { via: 'call_tool' });
   const read = proposed('2/1', 'chat', 'read');
-  events.activity('longshoreCallModel', { turn, step: 2 }, answer([right, read], 1_200, 900));
-  run(events, right, 'ok');
-  run(events, read, 'ok');
+  events.model(2, [right, read], { tokens: 1_200, definitions: 900 });
+  events.call(right, 'ok');
+  events.call(read, 'ok');
   return discoveryOf(await events.record());
 }
 
@@ -254,7 +167,7 @@ describe('the measurements of a turn', () => {
 describe('a turn from before deferral', () => {
   const folder = fileURLToPath(new URL('../histories/', import.meta.url));
   const viewOfHistory = async (name: string): Promise<DiscoveryView> => {
-    const recorder = new TurnRecorder(client, 'w');
+    const recorder = new TurnRecorder(recorderClient, 'w');
     const { events } = historyFromJSON(JSON.parse(readFileSync(`${folder}/${name}.json`, 'utf8')));
     for (const event of events ?? []) await recorder.add(event);
     return discoveryOf(recorder.record);
