@@ -55,7 +55,7 @@ export async function updateManifest(
   const key = manifestKey(turn);
   for (let attempt = 1; ; attempt += 1) {
     const current = await readManifest(store, key);
-    if (current === null && mustExist) throw manifestMissing(store, turn, key);
+    if (current === null && mustExist) throw manifestMissing(turn, key);
     const before = current?.manifest ?? { version: 1 as const, turn, head: null, files: [] };
     const next = change(before);
     const text = JSON.stringify(next);
@@ -71,10 +71,10 @@ export async function updateManifest(
   }
 }
 
-function manifestMissing(store: FileStore, { workflowId }: TurnIdentity, key: string): LongshoreError {
+function manifestMissing({ workflowId }: TurnIdentity, key: string): LongshoreError {
   return new LongshoreError(
     'ManifestMissing',
-    `History has committed steps of turn ${workflowId}, and its manifest \`${key}\` is not in the ${store.description}`,
+    `History has committed steps of turn ${workflowId}, and its manifest \`${key}\` is not in the file store`,
     'It is made again from history. Remove no files below `manifests` while a turn runs; `longshore files purge` deletes a session.',
   );
 }

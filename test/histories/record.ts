@@ -6,6 +6,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { historyFromJSON, historyToJSON, type History } from '@temporalio/common/lib/proto-utils.js';
+import { manifestKey } from '../../activities/store/manifest.ts';
 import { attachDevServer } from '../../worker/dev-server.ts';
 import { openHome } from '../../worker/home.ts';
 import { turnInput } from '../../client/turns.ts';
@@ -100,6 +101,18 @@ const recordings: Readonly<Record<string, Recording>> = {
         const path = /\/sandbox\/tool-results\/\S+\.txt/.exec(JSON.stringify(messages))?.[0];
         const read = { name: 'sandbox__read_file', arguments: { path, length_bytes: 40 } };
         return n === 0 ? { toolCalls: [read, read, read] } : { text: 'read again' };
+      },
+    });
+    return turn.history;
+  },
+  async 'manifest-lost'(world) {
+    const owner = { workflowId: 'turn-manifest-lost', session: 'turn-manifest-lost' };
+    const steps = inOrder({ toolCalls: [call('report')] }, { toolCalls: [call('page', { n: 1 })] }, { text: 'read' });
+    const turn = await world.run(openDesk, {
+      workflowId: owner.workflowId,
+      script: async (request, n) => {
+        if (n === 1) await world.store.deleteObject(manifestKey(owner));
+        return steps(request, n);
       },
     });
     return turn.history;

@@ -95,6 +95,7 @@ describe('a stored history', () => {
       'inline',
       'iteration-limit',
       'main',
+      'manifest-lost',
     ]);
   });
 
