@@ -1,6 +1,7 @@
 // One call found among the tools of a real catalog: requests and tokens until the call and over the turn, time to the call, and
 // a Worker's memory; all tools preloaded, deferred, and the one tool preloaded; beside systems that preload all of them.
 // `node bench/deferred.ts [--catalogs notes,slack,stripe,ec2,kubernetes] [--skip rivals] [--json] [--write]`; Linux only.
+// `--from FILE,FILE` puts earlier outputs of `--json` together instead of measuring: one catalog at a time is kinder to a machine.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,6 +24,7 @@ const { values } = parseArgs({
   options: {
     catalogs: { type: 'string', default: Object.keys(CATALOG_TASKS).join(',') },
     skip: { type: 'string', default: '' },
+    from: { type: 'string' },
     json: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
   },
@@ -76,6 +78,7 @@ async function measured(
     requestsBefore: meter.requestsBefore,
     discoveryCalls: meter.discovery,
     definitionTokens: tokens[0]?.definitions ?? 0,
+    firstTokens: all[0] ?? 0,
     tokensBefore: sum(all.slice(0, meter.requestsBefore)),
     tokens: sum(all),
     msToCall: arrived - start,
@@ -116,7 +119,7 @@ async function longshore(place: Place, mode: (typeof MODES)[number]): Promise<De
   return rows;
 }
 
-/** What a request has before an agent says anything of its own: without servers; the Worker is warm then. */
+/** What a request of an agent without servers has beside its message; the Worker is warm after it. */
 async function addedByLongshore(worker: CatalogWorker, { model }: Place): Promise<Partial<DeferredRow>> {
   const name = `run-${(runs += 1)}`;
   const meter = model.plan(name, '', null);
@@ -169,19 +172,35 @@ async function measureAll(names: readonly CatalogName[], folder: string): Promis
   return rows;
 }
 
-if (values.skip !== 'rivals') await installCompetitors(log);
-const machine = describeMachine();
-const folder = await mkdtemp(join(tmpdir(), 'longshore-deferred-'));
-try {
-  const names = values.catalogs.split(',').filter((name): name is CatalogName => Object.hasOwn(CATALOG_TASKS, name));
-  const rows = await measureAll(names, folder);
-  const data: DeferredData = { machine, loadAtEnd: describeMachine().load, versions: versions(), rows };
-  console.log(values.json ? JSON.stringify(data, null, 2) : deferredReport(data));
-  if (values.write) {
-    const path = fileURLToPath(new URL('./RESULTS.md', import.meta.url));
-    await writeFile(path, withSection(await readFile(path, 'utf8'), deferredReport(data)));
+/** Measures the catalogs that are asked for. */
+async function measureNow(): Promise<DeferredData> {
+  if (values.skip !== 'rivals') await installCompetitors(log);
+  const machine = describeMachine();
+  const folder = await mkdtemp(join(tmpdir(), 'longshore-deferred-'));
+  try {
+    const names = values.catalogs.split(',').filter((name): name is CatalogName => Object.hasOwn(CATALOG_TASKS, name));
+    const rows = await measureAll(names, folder);
+    return { machine, loadAtEnd: describeMachine().load, versions: versions(), rows };
+  } finally {
+    await closeMeasure();
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
-} finally {
-  await closeMeasure();
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+}
+
+/** What was measured earlier, as one. */
+async function readEarlier(files: readonly string[]): Promise<DeferredData> {
+  const texts = await Promise.all(files.map(async (file) => readFile(file, 'utf8')));
+  // Written by this program.
+  const parts = texts.map((text) => JSON.parse(text) as DeferredData);
+  const [first] = parts;
+  if (!first) throw new Error('--from names no file.');
+  const loadAtEnd = parts.at(-1)?.loadAtEnd ?? first.loadAtEnd;
+  return { ...first, loadAtEnd, rows: parts.flatMap(({ rows }) => rows) };
+}
+
+const data = values.from === undefined ? await measureNow() : await readEarlier(values.from.split(','));
+console.log(values.json ? JSON.stringify(data, null, 2) : deferredReport(data));
+if (values.write) {
+  const path = fileURLToPath(new URL('./RESULTS.md', import.meta.url));
+  await writeFile(path, withSection(await readFile(path, 'utf8'), deferredReport(data)));
 }

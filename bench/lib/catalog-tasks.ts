@@ -44,7 +44,7 @@ export const CATALOG_TASKS: Readonly<Record<CatalogName, readonly CatalogTask[]>
     {
       query: 'terminate an instance',
       tool: 'get-terminate-instances',
-      input: ec2('TerminateInstances', { InstanceId: ['i-1'] }),
+      input: ec2('TerminateInstances', { InstanceId: [{ InstanceId: 'i-1' }] }),
     },
   ],
   kubernetes: [
