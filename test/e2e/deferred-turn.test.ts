@@ -1,8 +1,11 @@
 // Turns whose tools are not in the tool array: found, loaded when they are needed, called by every way, gated, changed in
 // mid-turn; with real servers over stdio.
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { resetTurn } from '../../client/reset.ts';
 import { retryCall } from '../../client/retry-call.ts';
@@ -11,7 +14,8 @@ import type { AgentTurnResult } from '../../shared/turn.ts';
 import { at, decide, refusalOf, waitingCall, waitingCalls } from '../support/approvals.ts';
 import { action, BULK, createShop, lookup, wrapped, type Shop } from '../support/shop.ts';
 import { activitiesOf, contentText, inOrder, resultsOf, toolTexts } from '../support/turn-history.ts';
-import { createWorld, type EndedTurn, type World } from '../support/turn-world.ts';
+import { createWorld, workflowBundle, type EndedTurn, type World } from '../support/turn-world.ts';
+import type { WorldWorkerPlan } from '../support/world-worker.ts';
 
 const ORDERS = [lookup('get_order'), lookup('list_orders', {}), action('refund'), lookup('secret')];
 const SHOP = { tools: [...ORDERS, ...BULK] };
@@ -334,36 +338,53 @@ describe.concurrent('a deferred tool', () => {
   });
 });
 
-it('[DISC-26] a turn that has found a tool goes on with another Worker, which asks the server no more than whether it is the same', async () => {
+/** A Worker in a process of its own, once it polls. */
+async function startWorker(own: World, mcpServers: Readonly<Record<string, object>>): Promise<ChildProcess> {
+  const bundlePath = join(own.folder, 'workflows.js');
+  await writeFile(bundlePath, (await workflowBundle()).code);
+  const { address, taskQueue, env } = own;
+  const plan: WorldWorkerPlan = { address, taskQueue, bundlePath, storeFolder: join(own.folder, 'store'), mcpServers };
+  const program = fileURLToPath(new URL('../support/world-worker.ts', import.meta.url));
+  const child = spawn(process.execPath, [program, JSON.stringify(plan)], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  return child;
+}
+
+it('[DISC-26] a turn whose Worker is killed between discovery and call goes on with another, which loads nothing anew', async () => {
   const shop = createShop(folder, 'moved', SHOP);
-  const own = await createWorld({ plugin: { mcp: { mcpServers: { moved: shop.entry } } } });
+  const mcpServers = { moved: shop.entry };
+  const own = await createWorld({ plugin: { mcp: { mcpServers } } });
+  let child: ChildProcess | undefined;
   try {
-    let stopped: Promise<void> | undefined;
+    await own.worker.stop();
+    child = await startWorker(own, mcpServers);
+    const killed = once(child, 'exit');
     const turn = await own.run(
       { mcp_servers: [free('moved')] },
       {
-        // A Worker that stops may hand a model call on: then it is asked again.
+        // The model call under way is lost with its Worker: it is made again.
         script: async ({ messages }) => {
           const told = messages.filter(({ role }) => role === 'tool').length;
           if (told === 0) return { toolCalls: [{ name: 'search_tools', arguments: { query: 'order' } }] };
           if (told > 1) return { text: 'done' };
-          if (!stopped) await own.addWorker();
-          stopped ??= own.worker.stop();
-          return {
-            toolCalls: [
-              wrapped('moved', 'get_order', { id: 5 }),
-              { name: 'list_tools', arguments: { mcp_server: 'moved' } },
-            ],
-          };
+          if (child?.killed === false) {
+            child.kill('SIGKILL');
+            await killed;
+            await own.addWorker();
+          }
+          const list = { name: 'list_tools', arguments: { mcp_server: 'moved' } };
+          return { toolCalls: [wrapped('moved', 'get_order', { id: 5 }), list] };
         },
       },
     );
-    await stopped;
     expect(turn.result.status).toBe('completed');
+    expect(turn.view.steps[1]?.model?.attempts).toBe(2);
     expect(outcomes(turn, 1)).toEqual(['ok', 'ok']);
     expect(loadsOf(turn)).toEqual([['moved', 'discovery']]);
+    // The other Worker's connection is new: before it sends, it looks whether the tool is still the same.
     expect(shop.log()).toEqual(['started', 'listed', 'started', 'listed', 'called get_order {"id":5}']);
   } finally {
+    child?.kill('SIGKILL');
     await own.close();
   }
 });
