@@ -21,6 +21,10 @@ const HISTORY_BYTES_LIMIT = 48 * 1024 * 1024;
 const STEP_EVENTS_LIMIT = 44_000;
 const STEP_BYTES_LIMIT = 28 * 1024 * 1024;
 
+/** What a step may need beside that while a server is not loaded: six more events a call, by which it is judged. */
+const JUDGED_EVENTS = 6_000;
+const JUDGED_BYTES = 12 * 1024 * 1024;
+
 /** A meter at zero. `Date.now` is Temporal's in Workflow code: the time of the current Workflow Task. */
 export function newMeter(): Meter {
   return { steps: 0, tokens: 0, costUsd: 0, startedMs: Date.now() };
@@ -33,18 +37,19 @@ export function recordUsage(meter: Meter, answer: CallModelResult): void {
   meter.costUsd += answer.costUsd ?? 0;
 }
 
-/** How the turn must end before its next step, or null while it may go on. */
+/** How the turn must end before its next step, or null while it may go on. `mayJudge`: calls may have to be judged late. */
 export function exhaustedBudget(
   meter: Meter,
   budgets: Budgets,
+  mayJudge = false,
 ): { readonly status: 'budget'; readonly answer: null; readonly error: ErrorRecord } | null {
-  const message = exceeded(meter, budgets);
+  const message = exceeded(meter, budgets, mayJudge);
   if (!message) return null;
   const mend = 'Raise it under config.budgets in the spec, or continue the turn.';
   return { status: 'budget', answer: null, error: { type: 'BudgetExhausted', message, mend } };
 }
 
-function exceeded(meter: Meter, budgets: Budgets): string | null {
+function exceeded(meter: Meter, budgets: Budgets, mayJudge: boolean): string | null {
   const elapsedMs = Date.now() - meter.startedMs;
   const { historyLength, historySize } = workflowInfo();
   if (budgets.tokens !== undefined && meter.tokens >= budgets.tokens) {
@@ -58,7 +63,9 @@ function exceeded(meter: Meter, budgets: Budgets): string | null {
   }
   if (historyLength >= HISTORY_EVENTS_LIMIT) return `The turn's history reached ${historyLength} events`;
   if (historySize >= HISTORY_BYTES_LIMIT) return `The turn's history reached ${historySize} bytes`;
-  const isNear = historyLength >= STEP_EVENTS_LIMIT || historySize >= STEP_BYTES_LIMIT;
+  const isNear =
+    historyLength >= STEP_EVENTS_LIMIT - (mayJudge ? JUDGED_EVENTS : 0) ||
+    historySize >= STEP_BYTES_LIMIT - (mayJudge ? JUDGED_BYTES : 0);
   if (!isNear || !patched(STEP_HEADROOM)) return null;
   return `The turn's history reached ${historyLength} events and ${historySize} bytes, too near Temporal's limits for one more step`;
 }

@@ -40,6 +40,11 @@ export class TurnCatalogs {
     return facts.map(({ server, ref, hash }) => ({ server, ref, hash }));
   }
 
+  /** Whether every server is loaded whose tools are not all shown, so that no call is left to be judged late. */
+  get isWhole(): boolean {
+    return this.hidden.every((server) => this.usable(server) !== undefined);
+  }
+
   /** The catalog by which calls of a server are judged; undefined where that is the turn's tool array. */
   refOf(server: string): BlobRef | undefined {
     return this.usable(server)?.ref;

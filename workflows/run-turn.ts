@@ -116,7 +116,7 @@ export class Turn {
       const { frame, continueFrom } = this.pending;
       this.opening = { ...(frame && { frame }), ...(continueFrom && { continueFrom }) };
       for (; this.step < this.input.spec.config.iteration_limit; this.step++) {
-        const ending = exhaustedBudget(this.meter, this.input.spec.config.budgets) ?? (await this.oneStep());
+        const ending = this.exhausted() ?? (await this.oneStep());
         if (ending) return ending;
       }
       return iterationLimit(this.input.spec.config.iteration_limit);
@@ -125,6 +125,10 @@ export class Turn {
       if (isCancellation(failure)) return cancelled();
       return { status: 'failed', answer: null, error: errorRecordOf(failure) };
     }
+  }
+
+  private exhausted(): Ending | null {
+    return exhaustedBudget(this.meter, this.input.spec.config.budgets, this.catalogs?.isWhole === false);
   }
 
   private async frame(): Promise<TurnFrame> {
@@ -166,9 +170,9 @@ export class Turn {
 
   /** An answer from before a person's distrust is none: the model is told of the new result, and answers again. */
   private async endUnlessRetried(ending: Ending): Promise<Ending | null> {
-    const { iteration_limit: limit, budgets } = this.input.spec.config;
+    const { iteration_limit: limit } = this.input.spec.config;
     const untold = await this.retries.settled();
-    const mayGoOn = ending.status === 'completed' && this.step + 1 < limit && !exhaustedBudget(this.meter, budgets);
+    const mayGoOn = ending.status === 'completed' && this.step + 1 < limit && !this.exhausted();
     return untold.length > 0 && mayGoOn ? null : ending;
   }
 

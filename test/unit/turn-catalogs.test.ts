@@ -66,11 +66,15 @@ describe('the catalogs of a turn', () => {
       Promise.resolve(factsOf(server.name, count, count === 1 ? { unavailable: 'down' } : {})),
     );
     expect(await catalogs.need('shop', 'call')).toMatchObject({ unavailable: 'down' });
+    await catalogs.need('mail', 'call');
+    expect(catalogs.isWhole).toBe(false);
     expect(catalogs.refOf('shop')).toBeUndefined();
-    expect(await catalogs.need('shop', 'call')).toMatchObject({ hash: 'shop 2' });
-    expect(await catalogs.need('shop', 'call')).toMatchObject({ hash: 'shop 2' });
+    expect(await catalogs.need('shop', 'call')).toMatchObject({ hash: 'shop 3' });
+    expect(await catalogs.need('shop', 'call')).toMatchObject({ hash: 'shop 3' });
+    expect(catalogs.isWhole).toBe(true);
     expect(namesOf(asked)).toEqual([
       ['shop', 'call', undefined],
+      ['mail', 'call', undefined],
       ['shop', 'call', undefined],
     ]);
   });
