@@ -65,9 +65,6 @@ describe('a turn with a deferred server', () => {
     expect(discovery).toMatchObject({ calls: 1, roundTrips: 1, failures: [] });
     expect(discovery?.toolsCalled).toEqual([{ server: 'every', tool: 'echo', calls: 2 }]);
     expect(discovery?.firstUsefulCall).toMatchObject({ callKey: 't1/1/0', modelCalls: 2 });
-    const { stdout } = await world.longshore(['turns', 'show', turn?.workflowId ?? '']);
-    expect(stdout).toMatch(/1 discovery call \([\d,]+ tokens\), 1 model call for these alone/);
-    expect(stdout).toMatch(/first useful call t1\/1\/0 after [\d,]+ ms, 2 model calls/);
   });
 });
 
@@ -129,9 +126,6 @@ describe('catalog lint', () => {
       servers: [{ server: 'every' }, { server: 'fs' }],
       findings: [{ rule: 'contradictory-annotations', tools: [{ server: 'every', tool: 'echo' }] }],
     });
-    const fs = await world.longshore(['catalog', 'lint', 'fs']);
-    expectDone(fs);
-    expect(fs.stdout).toMatch(/^Nothing was found in \d+ tools/);
   });
 });
 
