@@ -16,7 +16,9 @@ async function list({ command, args }) {
   // Kubernetes' list is one message of more than 10 MiB.
   await client.connect(new StdioClientTransport({ command, args, stderr: 'ignore', maxBufferSize: 64 * 1024 * 1024 }));
   const { tools } = await client.listTools(undefined, { timeout: 300_000 });
-  return tools.map(({ name, description = '', inputSchema }) => ({
+  // EC2's list has two names twice, on which not every system goes on.
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  return [...byName.values()].map(({ name, description = '', inputSchema }) => ({
     name,
     description,
     inputSchema,
