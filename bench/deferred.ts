@@ -194,7 +194,7 @@ async function readEarlier(files: readonly string[]): Promise<DeferredData> {
   const parts = texts.map((text) => JSON.parse(text) as DeferredData);
   const [first] = parts;
   if (!first) throw new Error('--from names no file.');
-  const loadAtEnd = parts.at(-1)?.loadAtEnd ?? first.loadAtEnd;
+  const loadAtEnd = Math.max(...parts.map((part) => part.loadAtEnd));
   return { ...first, loadAtEnd, rows: parts.flatMap(({ rows }) => rows) };
 }
 
