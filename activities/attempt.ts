@@ -2,6 +2,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
 import { boundText } from './model/redact.ts';
+import { temporalView } from './retention/temporal-view.ts';
 import { HEARTBEAT_INTERVAL_MS } from '../shared/activity-options.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
 import { payloadBytes, PAYLOAD_LIMIT_BYTES } from '../shared/payload-limit.ts';
@@ -14,6 +15,8 @@ export interface Attempt {
   readonly name: string;
   /** The Workflow's run; a reset and a Workflow's own retry are others. */
   readonly run: string;
+  /** Whether that run is the one that the Workflow's id leads to: no reset or retry has come after it. Raises `TemporalUnavailable`. */
+  readonly isCurrentRun: () => Promise<boolean>;
   /** Whether Temporal will not try again after this one. */
   readonly isLast: boolean;
   readonly signal: AbortSignal;
@@ -44,7 +47,11 @@ export async function runAttempt<T>(
   const isLast = number >= (retryPolicy?.maximumAttempts ?? Number.POSITIVE_INFINITY);
   const heartbeat = setInterval(() => context.heartbeat(progress?.()), HEARTBEAT_INTERVAL_MS);
   try {
-    const result = await work({ number, name, run, isLast, signal: context.cancellationSignal, startedMs: Date.now() });
+    const isCurrentRun = async (): Promise<boolean> =>
+      workflowExecution === undefined ||
+      (await temporalView(context.client).currentRun(workflowExecution.workflowId)) === run;
+    const signal = context.cancellationSignal;
+    const result = await work({ number, name, run, isCurrentRun, isLast, signal, startedMs: Date.now() });
     requireFits(result, context.info.activityType);
     return result;
   } catch (error) {

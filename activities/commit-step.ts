@@ -26,7 +26,7 @@ export function createCommitStep(
         const tokens = added + (await countMessages(input.messages));
         ({ head } = await transcripts.append(base, { turn, messages, ...(frame && { frame }) }, tokens));
       }
-      if (ended !== undefined) await closeManifest(store, input, head);
+      if (ended !== undefined) await closeManifest(store, input, head, attempt);
       const decided = decidedBy(input);
       return { head, ...(decided && { decisionsDigest: digestOf(decisionsOf(decided)) }) };
     });

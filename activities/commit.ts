@@ -3,7 +3,7 @@
 import { readBlocks } from './compact-facts.ts';
 import { filesOf, type CommittedFiles } from './commit-files.ts';
 import type { CommitInput } from './commit-input.ts';
-import type { Attempt } from './attempt.ts';
+import { changeAsRun, type RunAsked } from './store/change-as-run.ts';
 import {
   endTurn,
   enterRun,
@@ -15,8 +15,7 @@ import {
   unheldBlobs,
   type ChangeContext,
 } from './store/manifest-changes.ts';
-import { relyOnInherited } from './store/inherited.ts';
-import { loadManifest, updateManifest } from './store/manifest.ts';
+import { beforeContinuing, requireKept } from './store/inherited.ts';
 import type {
   CommittedResult,
   CommitStepInput,
@@ -74,9 +73,10 @@ async function resultWithBlocks(result: CommittedResult, store: FileStore): Prom
 export async function commitPins(
   store: FileStore,
   input: CommitInput,
-  { run }: Pick<Attempt, 'run'>,
+  attempt: RunAsked,
   runs: SeenRuns,
 ): Promise<CommittedPins> {
+  const { run } = attempt;
   const { turn, pause, retried = [], continueFrom } = input;
   const seen = runs.since(turn, run);
   const files = await filesOf(store, input, { mayHaveEarlier: seen !== 'first' || retried.length > 0 });
@@ -85,41 +85,48 @@ export async function commitPins(
     [input.frame, input.saveHead, input.resume, continueFrom, pause, input.rebuild].some(Boolean);
   const isKnown = seen === 'first' || (seen !== null && seen !== input.step);
   if (!isNeeded && (isKnown || input.step === undefined)) return { manifest: null, entered: false };
-  const before = continueFrom ? await loadManifest(store, continueFrom) : null;
-  if (before) await relyOnInherited(store, before);
+  const before = continueFrom
+    ? await beforeContinuing(store, turn, { from: continueFrom, isKnown: input.rebuild !== undefined })
+    : null;
   const changed = (current: Manifest): Manifest => {
     const context: ChangeContext = { run, now: Date.now() };
     // Whoever does not know the step leaves it to the next model call to find out that the run is new.
     const open = input.step === undefined ? current : enterRun(current, input.step, context);
-    return isNeeded || open !== current ? change(open, { input, files, before }, context) : current;
+    return isNeeded || open !== current
+      ? change(open, { input, files, before: before?.manifest ?? null }, context)
+      : current;
   };
-  const manifest = await updateManifest(store, turn, changed, { mustExist: hasManifest(input) });
+  const manifest = await changeAsRun(store, turn, { ...attempt, mustExist: hasManifest(input) }, changed);
+  // Once this turn's manifest stands, no sweep lets go what it names; one that was quicker has let go all of it.
+  if (before?.isFirst && continueFrom) await requireKept(store, continueFrom);
   if (input.step === undefined) return { manifest, entered: false };
   runs.see(turn, run, manifest.runSince ?? 'first');
   return { manifest, entered: manifest.runSince === input.step };
 }
 
+type ManifestSigns = Pick<CommitInput, 'head' | 'frame' | 'continueFrom' | 'rebuild'>;
+
 /**
  * Whether an earlier Activity of the turn has written its manifest. The first one that writes carries the frame, or the turn that
  * this one continues; a turn that ended before it has no head.
  */
-function hasManifest({
-  head,
-  frame,
-  continueFrom,
-  rebuild,
-}: Pick<CommitInput, 'head' | 'frame' | 'continueFrom' | 'rebuild'>): boolean {
+function hasManifest({ head, frame, continueFrom, rebuild }: ManifestSigns): boolean {
   return head !== null && !frame && !continueFrom && !rebuild;
 }
 
 /** Records the head, all that the result refers to, and the end of a turn. Raises `ManifestMissing`. */
-export async function closeManifest(store: FileStore, input: CommitStepInput, head: BlobRef | null): Promise<void> {
+export async function closeManifest(
+  store: FileStore,
+  input: Pick<CommitStepInput, 'turn' | 'ended' | 'refs' | 'catalogs'> & ManifestSigns,
+  head: BlobRef | null,
+  attempt: RunAsked,
+): Promise<void> {
   const { turn, ended, refs = [], catalogs = [] } = input;
   const closed = (current: Manifest): Manifest => {
     const now = Date.now();
     return endTurn(saveHead(current, head, [...refs, ...catalogRefs({ catalogs })], now), ended, now);
   };
-  await updateManifest(store, turn, closed, { mustExist: hasManifest(input) });
+  await changeAsRun(store, turn, { ...attempt, mustExist: hasManifest(input) }, closed);
 }
 
 interface Changes {

@@ -6,6 +6,7 @@ import { checkFiles } from './check-files.ts';
 import { commitPins, type SeenRuns } from './commit.ts';
 import type { CommitInput } from './commit-input.ts';
 import { comparePins, withBlockPins } from './compare-pins.ts';
+import type { RunAsked } from './store/change-as-run.ts';
 import { loadManifest } from './store/manifest.ts';
 import type { LostFile, TurnIdentity, VerifyFilesInput, VerifyFilesResult } from '../shared/activities.ts';
 import type { FileStore } from '../shared/file-store.ts';
@@ -34,7 +35,7 @@ export function createSeenRuns(): SeenRuns {
 export async function commitAndCheck(
   store: FileStore,
   input: CommitInput,
-  attempt: Pick<Attempt, 'run' | 'signal'>,
+  attempt: RunAsked & Pick<Attempt, 'signal'>,
   runs: SeenRuns,
 ): Promise<readonly LostFile[]> {
   if (input.resume) await compare(store, input.turn, { ...input, resume: input.resume }, attempt);

@@ -128,6 +128,8 @@ async function measure(name: string, store: FileStore, closedMs: number): Promis
       temporal: () => ({
         describe: async () => ({ status: 'closed', closedMs, ended: 'completed' }),
         async *running() {},
+        originOf: async () => null,
+        currentRun: async () => null,
       }),
     },
   });

@@ -11,6 +11,7 @@ import {
   listManifests,
   planPurge,
   purgeStore,
+  turnsSince,
   putHold,
   removeHold,
   temporalView,
@@ -83,6 +84,8 @@ export interface PurgeReceipt extends PurgedStore {
   /** ISO 8601. */
   readonly purgedAt: string;
   readonly temporal: PurgedExecutions;
+  /** Turns that came into the session, or went on from one of it, meanwhile: what they keep is left. */
+  readonly turnsSince: readonly string[];
 }
 
 /** Deletes all of a session. Exit code 1 where something of it is left. */
@@ -99,11 +102,14 @@ export async function purgeSession(
     if (!yes) throw notConfirmed(session, plan.turns.length);
     const done = await purgeStore(purge, plan);
     const temporal = await deleteExecutions(client, plan.turns);
-    const receipt = await keepReceipt(store, { session, now, done, temporal });
-    const document: PurgeReceipt = { receipt, session, purgedAt: new Date(now).toISOString(), ...done, temporal };
+    // Looked for last: a turn that begins after this finds that what it goes on from is gone.
+    const since = await turnsSince(purge, plan);
+    const receipt = await keepReceipt(store, { session, now, done, temporal, since });
+    const purgedAt = new Date(now).toISOString();
+    const document: PurgeReceipt = { receipt, session, purgedAt, ...done, temporal, turnsSince: since };
     if (output.isJson) output.json(document);
     else for (const line of receiptLines(document)) output.line(line);
-    return temporal.notDeleted.length + done.blobsLeft > 0 ? 1 : 0;
+    return temporal.notDeleted.length + done.blobsLeft + since.length > 0 ? 1 : 0;
   });
 }
 
@@ -112,10 +118,11 @@ interface Purge {
   readonly now: number;
   readonly done: PurgedStore;
   readonly temporal: PurgedExecutions;
+  readonly since: readonly string[];
 }
 
 /** Counts, and the session's hash: who knows its name can find the receipt, and nobody can read the name in it. */
-async function keepReceipt(store: FileStore, { session, now, done, temporal }: Purge): Promise<string> {
+async function keepReceipt(store: FileStore, { session, now, done, temporal, since }: Purge): Promise<string> {
   const key = `receipts/purge-${randomUUID()}`;
   const { turns, ...counts } = done;
   const body = {
@@ -128,13 +135,14 @@ async function keepReceipt(store: FileStore, { session, now, done, temporal }: P
     ...counts,
     executionsDeleted: temporal.deleted.length,
     executionsNotDeleted: temporal.notDeleted.length,
+    turnsSince: since.length,
   };
   await store.putObject(key, new TextEncoder().encode(JSON.stringify(body)));
   return key;
 }
 
 function receiptLines(receipt: PurgeReceipt): readonly string[] {
-  const { session, turns, temporal, blobsShared, blobsLeft } = receipt;
+  const { session, turns, temporal, blobsShared, blobsLeft, turnsSince: since } = receipt;
   return [
     `Purged session ${session}:`,
     ...turns.flatMap(({ workflowId, files, transcript }) => [
@@ -145,6 +153,9 @@ function receiptLines(receipt: PurgeReceipt): readonly string[] {
     `  ${temporal.deleted.length} executions in Temporal`,
     ...temporal.notDeleted.map(
       ({ workflowId, runId, reason }) => `  NOT deleted in Temporal: ${workflowId} ${runId}: ${reason}`,
+    ),
+    ...since.map(
+      (id) => `  NOT purged: turn ${id}, which began meanwhile: end it (longshore turns cancel ${id}), and purge again`,
     ),
     ...(blobsShared > 0 ? [`  ${blobsShared} blobs stay: other sessions refer to them`] : []),
     ...(blobsLeft > 0

@@ -36,6 +36,7 @@ export const ERROR_KINDS = {
   FileDeleted: { retryable: false, exitCode: 1 },
   ManifestMissing: { retryable: false, exitCode: 1 },
   PinsDiffer: { retryable: false, exitCode: 1 },
+  RunCutOff: { retryable: false, exitCode: 1 },
   StepNotFound: { retryable: false, exitCode: 1 },
   CallNotFound: { retryable: false, exitCode: 1 },
   CallNotRetryable: { retryable: false, exitCode: 1 },

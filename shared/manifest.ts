@@ -56,6 +56,8 @@ export interface Manifest {
   readonly retention?: RetentionRule;
   /** Blobs that the turn refers to and that are no files: large arguments, inline texts of settled siblings. */
   readonly refs?: readonly BlobRef[];
+  /** What the transcript's head and the blobs were when the sweep let them go: a hold that was there before brings them back. */
+  readonly letGo?: { readonly head: BlobRef | null; readonly refs?: readonly BlobRef[] };
   /** While the turn waits for a person: what waits. */
   readonly waiting?: readonly { readonly callKey: string; readonly kind: WaitingKind; readonly since: number }[];
 }

@@ -57,15 +57,33 @@ export function letGo(manifest: Manifest, context: VerdictContext): Verdict {
   const hasTranscript = manifest.head !== null || manifest.refs !== undefined;
   const isTranscriptDue = isDue(transcriptDueAt(manifest), manifest, context) && !isHeld({});
   const files = manifest.files.map((file): ManifestFile => (going.has(file) ? { ...file, state: 'deleted' } : file));
-  const { refs: _refs, ...rest } = manifest;
+  const { refs, ...rest } = manifest;
+  const gone = { ...rest, head: null, files, ...(hasTranscript && { letGo: lettingGo(manifest.head, refs) }) };
   const left = files.filter((file) => file.state !== 'deleted').length;
   return {
-    manifest: isTranscriptDue ? { ...rest, head: null, files } : { ...manifest, files },
+    manifest: isTranscriptDue ? gone : { ...manifest, files },
     letGo: [...going],
     transcriptLetGo: isTranscriptDue && hasTranscript,
     held: due.length - going.size,
     notDue: left - (due.length - going.size),
     isEmpty: left === 0 && isTranscriptDue,
+  };
+}
+
+/**
+ * Of a manifest that was let go: what holds on it would have kept. A sweep that died between its letting go and its last look at
+ * the holds leaves it to the next one to give this back.
+ */
+export function heldThoughLetGo(
+  manifest: Manifest,
+  holds: readonly Hold[],
+): { readonly files: readonly ManifestFile[]; readonly transcript: Manifest['letGo'] } {
+  const { session, workflowId } = manifest.turn;
+  const isHeld = (subject: Partial<HoldSubject>): boolean =>
+    holds.some((hold) => isHeldBy(hold, { session, workflowId, ...subject }));
+  return {
+    files: manifest.files.filter(({ state, path }) => state === 'deleted' && isHeld({ path })),
+    transcript: isHeld({}) ? manifest.letGo : undefined,
   };
 }
 
@@ -86,6 +104,10 @@ export function whyLetGo(manifest: Manifest, file: ManifestFile): string {
   const named = rule.class === undefined ? '' : ` of class ${rule.class}`;
   const age = rule.maxAgeMs === undefined ? '' : `, at most ${inWords(rule.maxAgeMs)} old`;
   return `its retention${named} (${inWords(rule.afterTurnMs)} after the end of its turn${age}) was over`;
+}
+
+function lettingGo(head: Manifest['head'], refs: Manifest['refs']): NonNullable<Manifest['letGo']> {
+  return { head, ...(refs && { refs }) };
 }
 
 function dueAt(rule: RetentionRule, endedAt: number, madeAt: number): number {

@@ -5,5 +5,11 @@ export { answeringFile } from '../activities/store/manifest-changes.ts';
 export { findFile, listManifests, type FoundFile } from '../activities/store/manifest.ts';
 export { openFileStore, storeSettings } from './open-store.ts';
 export { listHolds, putHold, removeHold } from '../activities/store/holds.ts';
-export { planPurge, purgeStore, type PurgeContext, type PurgedStore } from '../activities/retention/purge.ts';
+export {
+  planPurge,
+  purgeStore,
+  turnsSince,
+  type PurgeContext,
+  type PurgedStore,
+} from '../activities/retention/purge.ts';
 export { temporalView } from '../activities/retention/temporal-view.ts';

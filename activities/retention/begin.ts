@@ -3,12 +3,11 @@
 import { Context } from '@temporalio/activity';
 import { runAttempt } from '../attempt.ts';
 import { MANIFESTS_FOLDER } from '../store/manifest.ts';
-import { removeStaleMark } from '../store/intents.ts';
 import { sha256Hex } from '../../shared/digest.ts';
 import { objectKey, type FileStore } from '../../shared/file-store.ts';
-import { isObject } from '../../shared/json.ts';
 import { earlier, type SweepBegun, type SweepBeginInput, type SweepFrame } from '../../shared/sweep.ts';
-import { sweepTime, viewOf, type SweepDependencies } from './paging.ts';
+import { removeLeftovers } from './leftovers.ts';
+import { eachOf, sweepTime, viewOf, type SweepDependencies } from './paging.ts';
 import { PAGE_TURNS, putNote, removeNotes, SWEEPS_FOLDER } from './scratch.ts';
 import type { RunningTurn, TemporalView } from './temporal-view.ts';
 
@@ -21,7 +20,7 @@ export function createSweepBegin(dependencies: SweepDependencies): (input: Sweep
       const running = await Array.fromAsync(temporal.running());
       const frame: SweepFrame = { id: ownFolder(), nowMs: sweepTime(dependencies), ...input };
       await removeNotes(store, frame.id); // of an earlier attempt
-      if (!input.dryRun) await removeLeftovers(store, temporal);
+      const problems = input.dryRun ? [] : await removeLeftovers(store, temporal);
       await putNote(store, frame, 'owner', { workflowId: workflowOf().workflowId });
       await putNote(
         store,
@@ -31,8 +30,9 @@ export function createSweepBegin(dependencies: SweepDependencies): (input: Sweep
       );
       const { pages, keys } = await listInPages(store, frame, 'turns', without(running));
       const unknown = keys.unknown();
+      await putNote(store, frame, 'continued/unknown', await continuedBy(unknown, temporal));
       const oldestSavedMs = unknown.reduce<number | null>((oldest, { startedMs }) => earlier(oldest, startedMs), null);
-      return { frame, pages, oldestSavedMs, tally: {} };
+      return { frame, pages, oldestSavedMs, tally: { problems } };
     });
 }
 
@@ -65,6 +65,15 @@ export function turnSegment(workflowId: string): string {
   return objectKey(sha256Hex, workflowId);
 }
 
+/** The turns that turns which have written no manifest yet go on from, by their inputs: nothing else tells it. */
+export async function continuedBy(
+  turns: readonly Pick<RunningTurn, 'workflowId'>[],
+  temporal: Pick<TemporalView, 'originOf'>,
+): Promise<readonly string[]> {
+  const origins = await eachOf(turns, async ({ workflowId }) => temporal.originOf(workflowId));
+  return origins.flatMap((origin) => origin?.continues ?? []);
+}
+
 /** Turns that run and of which no manifest is listed: none of what they wrote is known yet. */
 function without(running: readonly RunningTurn[]): {
   readonly seen: (key: string) => void;
@@ -84,19 +93,4 @@ function workflowOf(): { readonly workflowId: string; readonly runId: string } {
 function ownFolder(): string {
   const { workflowId, runId } = workflowOf();
   return objectKey(sha256Hex, SWEEPS_FOLDER, workflowId, runId);
-}
-
-/** Notes and marks of sweeps that did not come to their end. */
-async function removeLeftovers(store: FileStore, temporal: TemporalView): Promise<void> {
-  const own = workflowOf().workflowId;
-  for (const key of await Array.fromAsync(store.listObjects(SWEEPS_FOLDER))) {
-    if (!key.endsWith('/owner')) continue;
-    const stored = await store.getObject(key);
-    const owner: unknown = stored === null ? null : JSON.parse(new TextDecoder().decode(stored.body));
-    const workflowId = isObject(owner) ? String(owner['workflowId']) : '';
-    if (workflowId === own) continue;
-    const { status } = await temporal.describe(workflowId);
-    if (status !== 'open') await removeNotes(store, key.slice(0, -'/owner'.length));
-  }
-  for (const key of await Array.fromAsync(store.listObjects('condemned'))) await removeStaleMark(store, key);
 }

@@ -1,7 +1,9 @@
 // Releases the pins of turns that are closed or gone, and lets go what is past its retention: tombstones first, then the
 // manifest says `deleted`, then holds are looked for once more. The bytes go later, if nothing else refers to them.
+import { continuedBy } from './begin.ts';
+import { giveBackHeld } from './give-back.ts';
 import { deleteObjects, eachOf, runPaged, viewOf, type SweepDependencies } from './paging.ts';
-import { continuedTurns, isBlocked, surveyOfPage, type SurveyedTurn } from './scratch.ts';
+import { continuedTurns, isBlocked, runningTurns, surveyOfPage, type SurveyedTurn } from './scratch.ts';
 import { loadOrProblem, versionOf } from './survey.ts';
 import type { TemporalView } from './temporal-view.ts';
 import { listHolds } from '../store/holds.ts';
@@ -39,13 +41,34 @@ export interface LetGoContext {
   readonly frame: SweepFrame;
   readonly holds: readonly Hold[];
   readonly continued: ReadonlySet<string>;
+  /** The same of turns that have begun since the sweep did; looked up once a page, and only where something is about to go. */
+  readonly continuedSince: () => Promise<ReadonlySet<string>>;
 }
 
 /** Reads what all verdicts of a page go by. */
 export async function contextOf(dependencies: SweepDependencies, frame: SweepFrame): Promise<LetGoContext> {
   const { store } = dependencies;
   const [holds, continued] = await Promise.all([listHolds(store), continuedTurns(store, frame)]);
-  return { store, temporal: viewOf(dependencies), frame, holds, continued };
+  const temporal = viewOf(dependencies);
+  let since: Promise<ReadonlySet<string>> | undefined;
+  const continuedSince = async (): Promise<ReadonlySet<string>> => (since ??= continuedByNew(store, frame, temporal));
+  return { store, temporal, frame, holds, continued, continuedSince };
+}
+
+/** A listing lags, so that it only keeps more: a turn that it does not show yet finds what it goes on from gone, and says so. */
+async function continuedByNew(
+  store: FileStore,
+  frame: SweepFrame,
+  temporal: TemporalView,
+): Promise<ReadonlySet<string>> {
+  const before = await runningTurns(store, frame);
+  const running = await Array.fromAsync(temporal.running());
+  return new Set(
+    await continuedBy(
+      running.filter(({ workflowId }) => !before.has(workflowId)),
+      temporal,
+    ),
+  );
 }
 
 /** What is to become of a turn's manifest; null where it stays as it is. */
@@ -65,8 +88,10 @@ export function verdictOn(
 
 async function settle(key: string, turn: SurveyedTurn, context: LetGoContext): Promise<Partial<SweepTally>> {
   const { store, temporal, frame } = context;
-  const manifest = await loadOrProblem(store, key);
-  if (manifest === null || 'type' in manifest) return {}; // told by the survey
+  const loaded = await loadOrProblem(store, key);
+  if (loaded === null || 'type' in loaded) return {}; // told by the survey
+  const mayGiveBack = turn.status !== 'open' && !frame.dryRun;
+  const manifest = mayGiveBack ? await giveBackHeld(store, loaded, context.holds) : loaded;
   const live = manifest.files.filter((file) => file.state !== 'deleted').length;
   if (turn.status === 'open') return { kept: { open: live } };
   if (context.continued.has(turn.workflowId)) return { kept: { continued: live } };
@@ -77,6 +102,7 @@ async function settle(key: string, turn: SurveyedTurn, context: LetGoContext): P
   // Asked again when something is about to go: it may have been reset since.
   const standing = goes ? (await temporal.describe(turn.workflowId)).status : 'closed';
   if (standing === 'open') return { kept: { open: live } };
+  if (goes && (await context.continuedSince()).has(turn.workflowId)) return { kept: { continued: live } };
   if (!frame.dryRun && !(await carryOut(verdict, { manifest, turn, context }))) return { kept: { held: live } };
   const journals = verdict.isEmpty ? await removeTurn(manifest, standing, context) : null;
   return {

@@ -15,7 +15,7 @@ import { listTombstones } from '../store/tombstones.ts';
 import { deleteInShard } from './delete-blobs.ts';
 import { deleteObjects, eachOf } from './paging.ts';
 import { addCatalogRecords, addManifest, noReferences, type References } from './references.ts';
-import type { TemporalView } from './temporal-view.ts';
+import type { RunningTurn, TemporalView } from './temporal-view.ts';
 
 /** What a purge works with. */
 export interface PurgeContext {
@@ -56,6 +56,12 @@ export interface PurgedStore {
   readonly blobsLeft: number;
 }
 
+/** A turn that begins while its session is purged, or goes on from one of it. */
+interface Newcomer {
+  readonly workflowId: string;
+  readonly continues: string | null;
+}
+
 /**
  * Finds all of a session. Raises `TurnNotFound` where nothing is known of it, `TurnRunning` for open turns, `FileHeld` for holds,
  * `BlobCorrupt` where it cannot be told what others refer to.
@@ -65,15 +71,17 @@ export async function planPurge(context: PurgeContext): Promise<PurgePlan> {
   const all = await Array.fromAsync(listManifests(store));
   const manifests = all.filter((manifest) => manifest.turn.session === session);
   const turns = [...new Set([...manifests.map((manifest) => manifest.turn.workflowId), ...listed])];
-  if (turns.length === 0) throw sessionUnknown(session);
+  const unknown = await unknownTurns(temporal, all);
+  refuseStarting(session, await newcomersIn(unknown, { session, turns, temporal }));
   await refuseOpen(session, turns, temporal);
   const holds = await listHolds(store);
+  if (turns.length === 0) throw sessionUnknown(session);
   refuseHeld(session, manifests, holds);
   const own = noReferences();
   for (const manifest of manifests) await addOwn(own, manifest, store);
   const others = noReferences();
   await addCatalogRecords(others, store);
-  let oldestSavedMs = await oldestUnknown(context, all);
+  let oldestSavedMs = unknown.reduce<number | null>((oldest, { startedMs }) => earlier(oldest, startedMs), null);
   for (const manifest of all) {
     if (manifest.turn.session === session) continue;
     const isOpen = !isReleased(manifest);
@@ -145,6 +153,7 @@ async function addOwn(into: References, manifest: Manifest, store: FileStore): P
   for (const file of manifest.files) into.hashes.add(file.sha256);
   // As of an open turn, so that journals and lists are read; a chain with gaps is what a purge that was cut off leaves.
   await addManifest(into, manifest, { store, holds: [], isOpen: true });
+  if (manifest.letGo) await addManifest(into, { ...manifest, ...manifest.letGo }, { store, holds: [], isOpen: false });
 }
 
 async function savedIfRunning(manifest: Manifest, temporal: TemporalView): Promise<number | null> {
@@ -154,14 +163,52 @@ async function savedIfRunning(manifest: Manifest, temporal: TemporalView): Promi
   return isParked ? null : (manifest.savedAt ?? standing.startedMs);
 }
 
-/** Of turns that run and have no manifest, the earliest start. */
-async function oldestUnknown({ temporal }: PurgeContext, all: readonly Manifest[]): Promise<number | null> {
+/** Turns that run and have no manifest. */
+async function unknownTurns(temporal: TemporalView, all: readonly Manifest[]): Promise<readonly RunningTurn[]> {
   const known = new Set(all.map((manifest) => manifest.turn.workflowId));
-  let oldest: number | null = null;
-  for await (const { workflowId, startedMs } of temporal.running()) {
-    if (!known.has(workflowId)) oldest = earlier(oldest, startedMs);
-  }
-  return oldest;
+  return (await Array.fromAsync(temporal.running())).filter(({ workflowId }) => !known.has(workflowId));
+}
+
+/** Those of them that are of the session, or go on from a turn of it: what they wrote, or read, is known to no manifest. */
+async function newcomersIn(
+  unknown: readonly RunningTurn[],
+  { session, turns, temporal }: Pick<PurgeContext, 'session' | 'temporal'> & Pick<PurgePlan, 'turns'>,
+): Promise<readonly Newcomer[]> {
+  const origins = await eachOf(unknown, async ({ workflowId }) => ({
+    workflowId,
+    origin: await temporal.originOf(workflowId),
+  }));
+  return origins.flatMap(({ workflowId, origin }) => {
+    const continues = origin?.continues ?? null;
+    const isOfIt = origin?.session === session || (continues !== null && turns.includes(continues));
+    return isOfIt ? [{ workflowId, continues }] : [];
+  });
+}
+
+/**
+ * Turns that came into the session, or went on from one of it, while it was purged: what they keep is left. To be asked when all
+ * else is done. Raises what `planPurge` raises for Temporal and the store.
+ */
+export async function turnsSince(
+  { store, temporal, session }: PurgeContext,
+  { turns }: Pick<PurgePlan, 'turns'>,
+): Promise<readonly string[]> {
+  const all = await Array.fromAsync(listManifests(store));
+  const manifests = all.filter(({ turn }) => turn.session === session).map(({ turn }) => turn.workflowId);
+  const newcomers = await newcomersIn(await unknownTurns(temporal, all), { session, turns, temporal });
+  return [...new Set([...manifests, ...newcomers.map(({ workflowId }) => workflowId)])];
+}
+
+function refuseStarting(session: string, newcomers: readonly Newcomer[]): void {
+  if (newcomers.length === 0) return;
+  const list = newcomers.map(({ workflowId, continues }) =>
+    continues === null ? workflowId : `${workflowId} (goes on from ${continues})`,
+  );
+  throw new LongshoreError(
+    'TurnRunning',
+    `Session \`${session}\` has turns that have just begun: ${list.join(', ')}`,
+    `End them first: ${newcomers.map(({ workflowId }) => `longshore turns cancel ${workflowId}`).join('; ')}`,
+  );
 }
 
 async function refuseOpen(session: string, turns: readonly string[], temporal: TemporalView): Promise<void> {

@@ -4,6 +4,7 @@ import { isObject } from '../../shared/json.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { SweepFrame } from '../../shared/sweep.ts';
 import { LongshoreError } from '../../shared/errors.ts';
+import { deleteObjects } from './paging.ts';
 
 /** Where sweeps keep notes. */
 export const SWEEPS_FOLDER = 'sweeps';
@@ -106,9 +107,15 @@ export async function marksOf(
   return marks;
 }
 
-/** Removes all notes of one sweep. */
+/** Removes all notes of one sweep; whose they were goes last, so that a sweep after this one finds what is left. */
 export async function removeNotes(store: FileStore, id: string): Promise<void> {
-  for (const key of await Array.fromAsync(store.listObjects(id))) await store.deleteObject(key);
+  const keys = await Array.fromAsync(store.listObjects(id));
+  const owner = `${id}/owner`;
+  await deleteObjects(
+    store,
+    keys.filter((key) => key !== owner),
+  );
+  if (keys.includes(owner)) await store.deleteObject(owner);
 }
 
 async function readNote(store: FileStore, frame: SweepFrame, name: string): Promise<unknown> {

@@ -1,8 +1,10 @@
 // What the sweep asks Temporal: whether a turn is open, closed or gone, by Describe; and which turns run, by a listing that
 // is only used to keep more. If Temporal does not answer, the error is passed on and nothing is deleted.
 import { Context } from '@temporalio/activity';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { executionsOfTurn } from '../../shared/approvals.ts';
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
+import type { AgentTurnInput } from '../../shared/turn.ts';
 
 /** Of the SDK, as a Worker's Activities have it. */
 export type TemporalClient = Context['client'];
@@ -25,12 +27,23 @@ export interface RunningTurn {
   readonly startedMs: number;
 }
 
+/** What a turn's input says of it, before it has written anything itself. */
+export interface TurnOrigin {
+  readonly session: string;
+  /** The turn it goes on from; null for one that begins anew. */
+  readonly continues: string | null;
+}
+
 /** What the sweep needs of Temporal. Raises `TemporalUnavailable` (retryable). */
 export interface TemporalView {
   /** A turn in line stands as the Workflow that runs it does: it has no execution of its own. */
   describe(workflowId: string): Promise<TurnStanding>;
   /** Turns that run; lags behind. */
   running(): AsyncIterable<RunningTurn>;
+  /** From the input of a turn's own Workflow; null where there is none. */
+  originOf(workflowId: string): Promise<TurnOrigin | null>;
+  /** The run that a Workflow's id leads to now, open or closed; null where it is gone. */
+  currentRun(workflowId: string): Promise<string | null>;
 }
 
 /** The view through the Client of the Worker that runs the Activity. */
@@ -57,7 +70,37 @@ export function temporalView(client: TemporalClient): TemporalView {
         yield { workflowId: next.value.workflowId, startedMs: next.value.startTime.getTime() };
       }
     },
+    originOf: async (workflowId) => asking(async () => originOf(client, workflowId)),
+    currentRun: async (workflowId) =>
+      asking(async () => unlessGone(async () => (await client.workflow.getHandle(workflowId).describe()).runId)),
   };
+}
+
+/** Where runs were reset or retried, each history begins with the same input. */
+async function originOf(client: TemporalClient, workflowId: string): Promise<TurnOrigin | null> {
+  const { namespace, loadedDataConverter } = client.options;
+  const request = { namespace, execution: { workflowId }, maximumPageSize: 1 };
+  const page = await unlessGone(async () => client.workflowService.getWorkflowExecutionHistory(request));
+  const payloads = page?.history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  const [first] = await decodeArrayFromPayloads(loadedDataConverter, payloads);
+  if (first === undefined) return null;
+  // The input of the one Workflow that is asked about.
+  const { session, continueFrom } = first as Pick<AgentTurnInput, 'session' | 'continueFrom'>;
+  return { session: session ?? continueFrom?.session ?? workflowId, continues: continueFrom?.workflowId ?? null };
+}
+
+async function unlessGone<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (nameOf(error) === 'WorkflowNotFoundError' || isNotFoundCode(error)) return null;
+    throw error;
+  }
+}
+
+/** Of gRPC, as requests that go around the Client's own errors have it. */
+function isNotFoundCode(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 5 && !/namespace/i.test(error.message);
 }
 
 async function standingOf(client: TemporalClient, workflowId: string): Promise<TurnStanding> {

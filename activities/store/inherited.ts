@@ -1,7 +1,9 @@
 // Before a turn keeps files of one that ended long ago, or is opened again itself: a sweep may be about to delete them, and
 // must learn of it first.
 import { relyOnBlob } from './intents.ts';
-import { listManifests, updateManifest } from './manifest.ts';
+import { listManifests, loadManifest, updateManifest } from './manifest.ts';
+import type { ContinueFrom, TurnIdentity } from '../../shared/activities.ts';
+import { LongshoreError } from '../../shared/errors.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { Manifest, ManifestFile } from '../../shared/manifest.ts';
 import { DEFAULT_AFTER_TURN_MS } from '../../shared/retention.ts';
@@ -24,6 +26,41 @@ export async function relyOnInherited(store: FileStore, before: Manifest, nowMs:
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+}
+
+/** What a turn finds of the one that it goes on from. */
+export interface Before {
+  /** Null where it is gone, though this turn has kept what it needs of it. */
+  readonly manifest: Manifest | null;
+  /** This turn's manifest does not say yet what it goes on from. */
+  readonly isFirst: boolean;
+}
+
+/**
+ * Looks what a turn goes on from. `isKnown`: it has done so before, though its manifest is lost.
+ * Raises what `requireKept` does, where it is asked for the first time.
+ */
+export async function beforeContinuing(
+  store: FileStore,
+  turn: TurnIdentity,
+  { from, isKnown }: { readonly from: ContinueFrom; readonly isKnown: boolean },
+): Promise<Before> {
+  const isFirst = !isKnown && (await loadManifest(store, turn))?.continues === undefined;
+  const manifest = isFirst ? await requireKept(store, from) : await loadManifest(store, from);
+  if (manifest) await relyOnInherited(store, manifest);
+  return { manifest, isFirst };
+}
+
+/** Raises `TurnNotContinuable` where a sweep or a purge has let go what the earlier turn said. */
+export async function requireKept(store: FileStore, from: ContinueFrom): Promise<Manifest> {
+  const manifest = await loadManifest(store, from);
+  const isLetGo = manifest?.head === null && manifest.endedAt !== undefined;
+  if (manifest !== null && !isLetGo) return manifest;
+  throw new LongshoreError(
+    'TurnNotContinuable',
+    `Turn \`${from.workflowId}\` cannot be continued: its transcript was deleted, by its retention or a purge of session \`${from.session}\``,
+    'Start a new turn.',
+  );
 }
 
 /**

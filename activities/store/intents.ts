@@ -43,9 +43,12 @@ export function intentKey(sha256: string): string {
   return `${intentsFolder(shardOf(sha256))}/${sha256}`;
 }
 
+/** Where sweeps say in which parts of the store they delete. */
+export const MARKS_FOLDER = 'condemned';
+
 /** Where a sweep says that it deletes in a part of the store. */
 export function markKey(shard: string): string {
-  return `condemned/${shard}`;
+  return `${MARKS_FOLDER}/${shard}`;
 }
 
 /**
@@ -132,6 +135,15 @@ export async function removeStaleMark(
   if (standing === null || !isStale(standing.body, undefined, clock)) return false;
   await objects.deleteObject(key);
   return true;
+}
+
+/** Writes a mark of nobody's in place of one that cannot be read: it becomes stale as any other. */
+export async function putFreshMark(
+  objects: IntentObjects,
+  key: string,
+  clock: IntentClock = SYSTEM_CLOCK,
+): Promise<void> {
+  await objects.putObject(key, encode({ at: clock.now(), by: 'unknown' }));
 }
 
 /** The same sweep's own mark is left from an attempt that was given up, which takes longer than a mark's life. */

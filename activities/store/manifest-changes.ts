@@ -23,7 +23,7 @@ export type NewFile = Omit<ManifestFile, 'state' | 'pinnedAt' | 'supersededBy' |
  */
 export function enterRun(manifest: Manifest, step: number, { run }: ChangeContext): Manifest {
   if (manifest.run === run) return manifest;
-  const { ended: _ended, endedAt: _endedAt, waiting: _waiting, runSince: _runSince, ...open } = manifest;
+  const { ended: _ended, endedAt: _endedAt, waiting: _waiting, runSince: _runSince, letGo: _letGo, ...open } = manifest;
   const isLater = manifest.run !== undefined || manifest.files.length > 0;
   const files = manifest.files.map((file): ManifestFile => {
     if (file.state === 'deleted' || file.state === 'superseded') return file;

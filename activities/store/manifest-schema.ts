@@ -43,6 +43,12 @@ const manifestSchema = z.looseObject({
   savedAt: z.number().exactOptional(),
   retention: rule.exactOptional(),
   refs: z.array(z.looseObject({ sha256, bytes })).exactOptional(),
+  letGo: z
+    .looseObject({
+      head: z.looseObject({ sha256, bytes }).nullable(),
+      refs: z.array(z.looseObject({ sha256, bytes })).exactOptional(),
+    })
+    .exactOptional(),
   waiting: z
     .array(z.looseObject({ callKey: z.string(), kind: z.enum(['approval', 'question', 'outcome']), since: z.number() }))
     .exactOptional(),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createRetentionActivities } from '../../activities/retention/index.ts';
-import type { TemporalView, TurnStanding } from '../../activities/retention/temporal-view.ts';
+import type { TemporalView, TurnOrigin, TurnStanding } from '../../activities/retention/temporal-view.ts';
 import { createLocalStore } from '../../activities/store/local.ts';
 import { updateManifest } from '../../activities/store/manifest.ts';
 import type { BlobRef, FileStore } from '../../shared/file-store.ts';
@@ -48,6 +48,14 @@ export interface SweepWorld {
   readonly clock: { now: number };
   /** Turns that Temporal knows, by id. */
   readonly temporal: Map<string, TurnStanding>;
+  /** What the inputs of turns say, by id. @default a session of its own, and nothing before it */
+  readonly origins: Map<string, TurnOrigin>;
+  /** Open turns that the listing does not show yet. */
+  readonly unlisted: Set<string>;
+  /** Called before each write of an object and each listing; what it throws is the store's failure. */
+  readonly before: { step: (what: 'put' | 'list', key: string) => Promise<void> };
+  /** Temporal as sweeps ask it. */
+  readonly view: TemporalView;
   /** Whether Temporal does not answer. */
   readonly away: { is: boolean };
   put(turn: PutTurn): Promise<readonly BlobRef[]>;
@@ -78,11 +86,14 @@ export function pathOf(workflowId: string, content: string): string {
 /** Makes a place; close it when done. */
 export async function createSweepWorld(): Promise<SweepWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'longshore-sweep-'));
-  const store = createLocalStore({ folder, namespace: 'default' });
+  const before: SweepWorld['before'] = { step: async () => {} };
+  const store = watched(createLocalStore({ folder, namespace: 'default' }), before);
   const clock = { now: Date.now() };
   const temporal = new Map<string, TurnStanding>();
+  const origins = new Map<string, TurnOrigin>();
   const away = { is: false };
-  const view = fakeView(temporal, away);
+  const unlisted = new Set<string>();
+  const view = fakeView({ temporal, origins, unlisted, away });
   const activities = createRetentionActivities({
     store,
     redact: (text) => text,
@@ -93,6 +104,10 @@ export async function createSweepWorld(): Promise<SweepWorld> {
     store,
     clock,
     temporal,
+    origins,
+    unlisted,
+    before,
+    view,
     away,
     put: async (turn) => putTurn(store, temporal, turn),
     async putOrphan(content, modifiedMs) {
@@ -137,7 +152,23 @@ export async function runSweep(activities: RetentionActivities, run: SweepRun): 
   return finishSweep(progress, execute);
 }
 
-function fakeView(temporal: ReadonlyMap<string, TurnStanding>, away: { readonly is: boolean }): TemporalView {
+function watched(store: FileStore, before: SweepWorld['before']): FileStore {
+  return {
+    ...store,
+    async putObject(...given) {
+      await before.step('put', given[0]);
+      return store.putObject(...given);
+    },
+    async *listObjects(prefix) {
+      await before.step('list', prefix);
+      yield* store.listObjects(prefix);
+    },
+  };
+}
+
+type FakeTemporal = Pick<SweepWorld, 'temporal' | 'origins' | 'unlisted' | 'away'>;
+
+function fakeView({ temporal, origins, unlisted, away }: FakeTemporal): TemporalView {
   const check = (): void => {
     if (away.is) throw new LongshoreError('TemporalUnavailable', 'Temporal is away', 'Bring it back.');
   };
@@ -149,8 +180,16 @@ function fakeView(temporal: ReadonlyMap<string, TurnStanding>, away: { readonly 
     async *running() {
       check();
       for (const [workflowId, standing] of temporal) {
-        if (standing.status === 'open') yield { workflowId, startedMs: standing.startedMs };
+        if (standing.status === 'open' && !unlisted.has(workflowId))
+          yield { workflowId, startedMs: standing.startedMs };
       }
+    },
+    originOf: async (workflowId) => {
+      check();
+      return origins.get(workflowId) ?? { session: workflowId, continues: null };
+    },
+    currentRun: async () => {
+      throw new Error('sweeps do not ask for runs');
     },
   };
 }
