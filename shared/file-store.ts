@@ -24,6 +24,12 @@ export interface StoredObject {
   readonly etag: string;
 }
 
+/** A named object as a listing with times shows it: when it was last written, by the store's own clock; milliseconds since 1970. */
+export interface ObjectListing {
+  readonly key: string;
+  readonly modifiedMs: number;
+}
+
 /** The condition of a write: `ifAbsent` for a new object, `ifMatch` for the version that was read. */
 export interface WriteCondition {
   readonly ifAbsent?: true;
@@ -55,6 +61,8 @@ export interface FileStore {
   streamBlob(sha256: string, range?: ByteRange): AsyncIterable<Uint8Array>;
   /** Removes a blob; removing what is not there is a success. */
   deleteBlob(sha256: string): Promise<void>;
+  /** The same of many blobs, in fewer requests than one each. @default `deleteBlob` for each */
+  deleteBlobs?(hashes: readonly string[]): Promise<void>;
   /**
    * Every blob, in no order; with `prefix`, two hexadecimal digits, those whose hash begins with it. Shows every blob
    * that is there from before the listing began until its end.
@@ -66,8 +74,21 @@ export interface FileStore {
   putObject(key: string, body: Uint8Array, condition?: WriteCondition): Promise<{ readonly etag: string }>;
   /** Removes a named object; removing what is not there is a success. */
   deleteObject(key: string): Promise<void>;
+  /** The same of many objects, in fewer requests than one each. @default `deleteObject` for each */
+  deleteObjects?(keys: readonly string[]): Promise<void>;
+  /** The keys below `prefix`, without one that is `prefix` itself, sorted, with times. @default none: each object is read */
+  listObjectTimes?(prefix: string): AsyncIterable<ObjectListing>;
   /** The keys that begin with `prefix` (whole segments), sorted. */
   listObjects(prefix: string): AsyncIterable<string>;
+}
+
+/** The keys below a folder that is no object itself, sorted: one request less than `listObjects` where the driver can. */
+export async function* keysBelow(
+  store: Pick<FileStore, 'listObjects' | 'listObjectTimes'>,
+  folder: string,
+): AsyncGenerator<string> {
+  if (!store.listObjectTimes) return yield* store.listObjects(folder);
+  for await (const { key } of store.listObjectTimes(folder)) yield key;
 }
 
 /**

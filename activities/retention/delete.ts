@@ -1,6 +1,6 @@
 // The Activity that deletes: a sixteenth of the store, by the first digit of the hashes, so that as little is in memory.
 import type { SweepDeleteInput, SweepPageResult } from '../../shared/sweep.ts';
-import { deleteInShard, sweepRule, type DeletionContext } from './delete-blobs.ts';
+import { deleteInShard, intentsByShard, sweepRule, type DeletionContext } from './delete-blobs.ts';
 import { runPaged, type SweepDependencies } from './paging.ts';
 import { marksOf } from './scratch.ts';
 
@@ -13,10 +13,12 @@ export function createSweepDelete({
     let context: DeletionContext | undefined;
     const load = async (): Promise<readonly string[]> => {
       const marks = await marksOf(store, frame, markPages, digit);
+      const intents = await intentsByShard(store);
       context = {
         store,
         isReferenced: (sha256) => marks.has(sha256),
         keptBecause: sweepRule(frame, oldestSavedMs),
+        ...(intents && { intents }),
         by: frame.id,
         dryRun: frame.dryRun,
       };

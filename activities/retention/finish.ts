@@ -1,6 +1,6 @@
 // The end of a sweep: journals of turns that nobody knows any more, tombstones that have stood for a year, and its own notes.
 import { runAttempt } from '../attempt.ts';
-import { listTombstones } from '../store/tombstones.ts';
+import { oldTombstones } from '../store/tombstones.ts';
 import { MANIFESTS_FOLDER } from '../store/manifest.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { SweepFrame, SweepPageResult } from '../../shared/sweep.ts';
@@ -19,10 +19,7 @@ export function createSweepFinish(
   return ({ frame }) =>
     runAttempt(redact, async () => {
       const journals = await idleJournals(store, viewOf(dependencies));
-      const tombstones: string[] = [];
-      for await (const { key, tombstone } of listTombstones(store)) {
-        if (tombstone.deletedAt < frame.nowMs - TOMBSTONE_LIFE_MS) tombstones.push(key);
-      }
+      const tombstones = await oldTombstones(store, frame.nowMs - TOMBSTONE_LIFE_MS);
       if (!frame.dryRun) {
         await deleteObjects(store, journals);
         await deleteObjects(store, tombstones);

@@ -10,7 +10,7 @@ import { listHolds } from '../store/holds.ts';
 import { loadManifest, manifestKey, updateManifest } from '../store/manifest.ts';
 import { putTombstone, removeTombstone } from '../store/tombstones.ts';
 import { sha256Hex } from '../../shared/digest.ts';
-import { objectKey, type FileStore } from '../../shared/file-store.ts';
+import { keysBelow, objectKey, type FileStore } from '../../shared/file-store.ts';
 import type { Hold } from '../../shared/holds.ts';
 import type { Manifest, ManifestFile } from '../../shared/manifest.ts';
 import { letGo, releaseManifest, whyLetGo, type Verdict } from '../../shared/retention-verdict.ts';
@@ -88,6 +88,8 @@ export function verdictOn(
 
 async function settle(key: string, turn: SurveyedTurn, context: LetGoContext): Promise<Partial<SweepTally>> {
   const { store, temporal, frame } = context;
+  if (turn.idleFiles !== undefined && !context.continued.has(turn.workflowId))
+    return { kept: { 'not-due': turn.idleFiles } };
   const loaded = await loadOrProblem(store, key);
   if (loaded === null || 'type' in loaded) return {}; // told by the survey
   const mayGiveBack = turn.status !== 'open' && !frame.dryRun;
@@ -126,8 +128,11 @@ async function carryOut(verdict: Verdict, { manifest, turn, context }: Settled):
   const { store, frame } = context;
   await eachOf(verdict.letGo, async (file) => putTombstone(store, tombstoneOf(verdict.manifest, file, frame)));
   const isUnchanged = (current: Manifest): boolean => versionOf(current) === turn.version;
-  const written = await updateManifest(store, manifest.turn, (current) =>
-    isUnchanged(current) ? (verdictOn(current, turn, context)?.verdict.manifest ?? current) : current,
+  const written = await updateManifest(
+    store,
+    manifest.turn,
+    (current) => (isUnchanged(current) ? (verdictOn(current, turn, context)?.verdict.manifest ?? current) : current),
+    { from: 'remembered' }, // read a moment ago
   );
   if (verdict.letGo.length === 0 && !verdict.transcriptLetGo) return true;
   const again = verdictOn(manifest, turn, { ...context, holds: await listHolds(store) });
@@ -161,7 +166,7 @@ async function removeTurn(
   standing: 'closed' | 'gone',
   { store, frame }: LetGoContext,
 ): Promise<number | null> {
-  const journal = await Array.fromAsync(store.listObjects(objectKey(sha256Hex, 'journal', turn.workflowId)));
+  const journal = await Array.fromAsync(keysBelow(store, objectKey(sha256Hex, 'journal', turn.workflowId)));
   if (standing === 'closed' && journal.length > 0) return null;
   if (frame.dryRun) return journal.length;
   const manifest = await loadManifest(store, turn);

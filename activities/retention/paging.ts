@@ -66,7 +66,8 @@ export async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promi
 
 /** Removes objects. */
 export async function deleteObjects(store: FileStore, keys: readonly string[]): Promise<number> {
-  await eachOf(keys, async (key) => store.deleteObject(key));
+  if (store.deleteObjects && keys.length > 1) await store.deleteObjects(keys);
+  else await eachOf(keys, async (key) => store.deleteObject(key));
   return keys.length;
 }
 

@@ -22,6 +22,8 @@ export interface SurveyedTurn {
   readonly ended?: string;
   /** The turn it goes on from. */
   readonly continues?: string;
+  /** Of a turn released before of which nothing is due, and nothing was let go: how many files it has. */
+  readonly idleFiles?: number;
   /** What a writer would have changed since. */
   readonly version: string;
 }

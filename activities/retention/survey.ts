@@ -4,7 +4,7 @@ import { loadManifestAt } from '../store/manifest.ts';
 import { LongshoreError } from '../../shared/errors.ts';
 import type { FileStore } from '../../shared/file-store.ts';
 import type { Manifest } from '../../shared/manifest.ts';
-import { isReleased } from '../../shared/retention-verdict.ts';
+import { isReleased, letGo } from '../../shared/retention-verdict.ts';
 import {
   addTally,
   earlier,
@@ -36,7 +36,7 @@ export function createSweepSurvey(
       const temporal = viewOf(dependencies);
       const running = await runningTurns(store, frame);
       const keys = await keysOfPage(store, frame, 'turns', page);
-      const surveyed = await eachOf(keys, async (key) => survey(key, { store, temporal, running }));
+      const surveyed = await eachOf(keys, async (key) => survey(key, { store, frame, temporal, running }));
       await writeSurvey(store, frame, page, surveyed);
       if (surveyed.some(({ tally }) => (tally.blocking ?? 0) > 0)) await putBlocked(store, frame);
       return {
@@ -46,13 +46,21 @@ export function createSweepSurvey(
     });
 }
 
+/** So that the next stage need not read its manifest again. Holds only keep more. */
+function idle(manifest: Manifest, frame: SweepFrame): Pick<SurveyedTurn, 'idleFiles'> {
+  const { letGo: going, transcriptLetGo, isEmpty } = letGo(manifest, { ...frame, holds: [] });
+  const isTouched = manifest.letGo !== undefined || manifest.files.some(({ state }) => state === 'deleted');
+  return going.length > 0 || transcriptLetGo || isEmpty || isTouched ? {} : { idleFiles: manifest.files.length };
+}
+
 interface SurveyContext {
+  readonly frame: SweepFrame;
   readonly store: FileStore;
   readonly temporal: TemporalView;
   readonly running: ReadonlySet<string>;
 }
 
-async function survey(key: string, { store, temporal, running }: SurveyContext): Promise<Surveyed> {
+async function survey(key: string, { store, frame, temporal, running }: SurveyContext): Promise<Surveyed> {
   const manifest = await loadOrProblem(store, key);
   if (manifest === null) return { key, turn: null, oldestSavedMs: null, tally: {} };
   if ('type' in manifest) {
@@ -65,7 +73,7 @@ async function survey(key: string, { store, temporal, running }: SurveyContext):
   const isOpen = standing?.status === 'open';
   return {
     key,
-    turn: surveyedTurn(manifest, standing),
+    turn: { ...surveyedTurn(manifest, standing), ...(isKnown && idle(manifest, frame)) },
     oldestSavedMs: isOpen && !isParked(manifest, standing) ? (manifest.savedAt ?? standing.startedMs) : null,
     tally: { turns: 1, openTurns: isOpen ? 1 : 0 },
   };

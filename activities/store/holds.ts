@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../shared/digest.ts';
 import { LongshoreError, messageOf } from '../../shared/errors.ts';
-import { objectKey, type FileStore } from '../../shared/file-store.ts';
+import { keysBelow, objectKey, type FileStore } from '../../shared/file-store.ts';
 import type { Hold, HoldTarget } from '../../shared/holds.ts';
 
 const FOLDER = 'holds';
@@ -40,7 +40,7 @@ export async function removeHold(store: FileStore, target: HoldTarget): Promise<
  */
 export async function listHolds(store: FileStore): Promise<readonly Hold[]> {
   const holds: Hold[] = [];
-  for await (const key of store.listObjects(FOLDER)) {
+  for await (const key of keysBelow(store, FOLDER)) {
     const stored = await store.getObject(key);
     if (stored !== null) holds.push(parseHold(store, key, stored.body)); // else taken away since it was listed
   }

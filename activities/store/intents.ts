@@ -33,9 +33,12 @@ export function shardOf(sha256: string): string {
   return sha256.slice(0, 2);
 }
 
+/** Where writers say on what they mean to rely. */
+export const INTENTS_FOLDER = 'intents';
+
 /** Where the intents of a part of the store stand. */
 export function intentsFolder(shard: string): string {
-  return `intents/${shard}`;
+  return `${INTENTS_FOLDER}/${shard}`;
 }
 
 /** Where a writer says that it means to rely on a blob. */

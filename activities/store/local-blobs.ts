@@ -13,7 +13,7 @@ import { removeTemp, writeTemp } from './temp-file.ts';
 /** The part of `FileStore` that is about blobs. */
 export type BlobStore = Pick<
   FileStore,
-  'putBlob' | 'statBlob' | 'readBlob' | 'streamBlob' | 'deleteBlob' | 'listBlobs'
+  'putBlob' | 'statBlob' | 'readBlob' | 'streamBlob' | 'deleteBlob' | 'deleteBlobs' | 'listBlobs'
 >;
 
 /** The blobs of a namespace. Errors as `FileStore` has them. */
@@ -47,6 +47,13 @@ export function localBlobs(layout: LocalLayout, objects: IntentObjects): BlobSto
       await io(layout.place, () => {
         fs.rmSync(path, { force: true });
         return syncFolder(dirname(path));
+      });
+    },
+    async deleteBlobs(hashes) {
+      const paths = hashes.map((sha256) => blobPath(layout, sha256));
+      await io(layout.place, async () => {
+        for (const path of paths) fs.rmSync(path, { force: true });
+        for (const folder of new Set(paths.map(dirname))) if (fs.existsSync(folder)) await syncFolder(folder);
       });
     },
     async *listBlobs(prefix) {

@@ -16,7 +16,10 @@ import { readPart } from './read-file.ts';
 import { removeTemp, writeTemp } from './temp-file.ts';
 
 /** The part of `FileStore` that is about named objects. */
-export type ObjectStore = Pick<FileStore, 'getObject' | 'putObject' | 'deleteObject' | 'listObjects'>;
+export type ObjectStore = Pick<
+  FileStore,
+  'getObject' | 'putObject' | 'deleteObject' | 'deleteObjects' | 'listObjects' | 'listObjectTimes'
+>;
 
 /** The named objects of a namespace. Errors as `FileStore` has them. */
 export function localObjects(layout: LocalLayout): ObjectStore {
@@ -49,6 +52,13 @@ export function localObjects(layout: LocalLayout): ObjectStore {
         io(layout.place, () => withLock(layout.locks, key, () => fs.rmSync(path, { force: true }))),
       );
       await io(layout.place, () => syncFolder(dirname(path)));
+    },
+    async *listObjectTimes(prefix) {
+      const folder = prefix === '' ? layout.objects : pathBelow(layout.objects, prefix);
+      for (const key of keysBelow(layout, folder, prefix === '' ? '' : `${prefix}/`)) {
+        const stat = io(layout.place, () => fs.statSync(pathOf(key), { throwIfNoEntry: false }));
+        if (stat !== undefined) yield { key, modifiedMs: stat.mtimeMs };
+      }
     },
     async *listObjects(prefix) {
       const key = prefix.replace(/\/$/, '');

@@ -40,7 +40,8 @@ export async function loadManifestAt(store: FileStore, key: string): Promise<Man
 
 /**
  * Changes a turn's manifest and gives the one that stands then. What is absent begins empty; what does not change is
- * not written.
+ * not written. With `from: 'remembered'` the one that was last read here is tried first: for callers who have just read it, and
+ * who may be given it back where nothing changes.
  *
  * Contract: `change` is pure; it is called again on the newer manifest when another writer was faster.
  * Raises `StoreConflict` (retryable) after 8 attempts, `BlobCorrupt` for a manifest that cannot be read, and, where it must
@@ -50,11 +51,12 @@ export async function updateManifest(
   store: FileStore,
   turn: TurnIdentity,
   change: (current: Manifest) => Manifest,
-  { mustExist = false }: { readonly mustExist?: boolean } = {},
+  { mustExist = false, from = 'read' }: { readonly mustExist?: boolean; readonly from?: 'read' | 'remembered' } = {},
 ): Promise<Manifest> {
   const key = manifestKey(turn);
   for (let attempt = 1; ; attempt += 1) {
-    const current = await readManifest(store, key);
+    const known = attempt === 1 && from === 'remembered' ? parsed.get(store)?.get(key) : undefined;
+    const current = known ?? (await readManifest(store, key));
     if (current === null && mustExist) throw manifestMissing(turn, key);
     const before = current?.manifest ?? { version: 1 as const, turn, head: null, files: [] };
     const next = change(before);

@@ -7,6 +7,7 @@ import type { BlobStore } from './local-blobs.ts';
 import { s3BlobReads } from './s3-blob-reads.ts';
 import type { S3Connection } from './s3-client.ts';
 import { copyOnServer } from './s3-copy.ts';
+import { s3Deletion } from './s3-delete.ts';
 import { isConditionFailed, isUndecided } from './s3-errors.ts';
 import type { S3Layout } from './s3-layout.ts';
 import { listKeys } from './s3-list.ts';
@@ -18,6 +19,7 @@ const ASK_FIRST_BYTES = 64 * 1024;
 
 /** The blobs of a namespace. Errors as `FileStore` has them. */
 export function s3Blobs(connection: S3Connection, layout: S3Layout, objects: IntentObjects): BlobStore {
+  const deleteKeys = s3Deletion(connection);
   const { isIntact, remember, ...reads } = s3BlobReads(connection, layout);
   const isThere = async ({ sha256, bytes }: BlobRef): Promise<boolean> =>
     (await reads.statBlob(sha256))?.bytes === bytes && isIntact(sha256);
@@ -39,6 +41,7 @@ export function s3Blobs(connection: S3Connection, layout: S3Layout, objects: Int
       const Key = layout.blob(sha256);
       await connection.send(async (s3) => s3.deleteObject({ Bucket: connection.bucket, Key }));
     },
+    deleteBlobs: async (hashes) => deleteKeys(hashes.map((sha256) => layout.blob(sha256))),
     async *listBlobs(prefix) {
       for await (const { Key, bytes, modifiedMs } of listKeys(connection, layout.blobs(prefix))) {
         const sha256 = layout.sha256In(Key);

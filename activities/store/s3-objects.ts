@@ -9,6 +9,7 @@ import { frameObject, readHeader, unframeObject } from './object-frame.ts';
 import { readBody } from './s3-body.ts';
 import type { S3Conditions } from './s3-conditions.ts';
 import type { S3Connection } from './s3-client.ts';
+import { s3Deletion } from './s3-delete.ts';
 import { isConditionFailed, isNotFound, isUndecided, type S3Failure } from './s3-errors.ts';
 import type { S3Layout } from './s3-layout.ts';
 import { listKeys } from './s3-list.ts';
@@ -18,7 +19,8 @@ const UNDECIDED_ATTEMPTS = 10;
 const UNDECIDED_PAUSE_MS = 20;
 
 /** The named objects of a namespace. Errors as `FileStore` has them. */
-export function s3Objects(connection: S3Connection, layout: S3Layout, conditions: S3Conditions): ObjectStore {
+export function s3Objects(connection: S3Connection, layout: S3Layout, conditions: S3Conditions): Required<ObjectStore> {
+  const deleteKeys = s3Deletion(connection);
   const read = async (key: string) => readBody(connection, { Key: layout.object(key) });
   return {
     async getObject(key) {
@@ -38,6 +40,13 @@ export function s3Objects(connection: S3Connection, layout: S3Layout, conditions
     async deleteObject(key) {
       const Key = layout.object(key);
       await connection.send(async (s3) => s3.deleteObject({ Bucket: connection.bucket, Key }));
+    },
+    deleteObjects: async (keys) => deleteKeys(keys.map((key) => layout.object(key))),
+    async *listObjectTimes(prefix) {
+      for await (const { Key, modifiedMs } of listKeys(connection, layout.objectsBelow(prefix))) {
+        const key = layout.nameIn(Key);
+        if (key !== undefined) yield { key, modifiedMs };
+      }
     },
     async *listObjects(prefix) {
       const key = prefix.replace(/\/$/, '');

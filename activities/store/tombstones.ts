@@ -83,6 +83,24 @@ export async function* listTombstones(
   }
 }
 
+/**
+ * The keys of tombstones of files that were deleted before a time. Where the store's listings have times, only those are read that
+ * were written before it.
+ */
+export async function oldTombstones(store: FileStore, beforeMs: number): Promise<readonly string[]> {
+  const keys: string[] = [];
+  for await (const key of candidates(store, beforeMs)) {
+    const tombstone = await readTombstone(store, key);
+    if (tombstone !== null && tombstone.deletedAt < beforeMs) keys.push(key);
+  }
+  return keys;
+}
+
+async function* candidates(store: FileStore, beforeMs: number): AsyncGenerator<string> {
+  if (!store.listObjectTimes) return yield* store.listObjects(FOLDER);
+  for await (const { key, modifiedMs } of store.listObjectTimes(FOLDER)) if (modifiedMs < beforeMs) yield key;
+}
+
 /** What a reader is told of a deleted file: that it went, when, why, and how to have its data again. */
 export function tombstoneText(tombstone: Tombstone): string {
   const { path, deletedAt, why, bytes, server, tool, callKey, origin } = tombstone;

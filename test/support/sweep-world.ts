@@ -163,6 +163,10 @@ function watched(store: FileStore, before: SweepWorld['before']): FileStore {
       await before.step('list', prefix);
       yield* store.listObjects(prefix);
     },
+    async *listObjectTimes(prefix) {
+      await before.step('list', prefix);
+      yield* store.listObjectTimes?.(prefix) ?? [];
+    },
   };
 }
 
