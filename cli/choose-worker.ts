@@ -3,8 +3,8 @@ import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { LongshoreError } from '../shared/errors.ts';
 import type { Attachment, TemporalServer } from '../worker/dev-server.ts';
-import { fingerprintOf } from './load-config.ts';
 import type { Project } from './project.ts';
+import { projectFingerprint } from './store.ts';
 
 /** The choice. */
 export interface WorkerChoice {
@@ -26,10 +26,14 @@ export interface WorkerWish {
 export async function chooseWorker(
   wish: WorkerWish,
   project: Project,
-  { server, client }: { readonly server: TemporalServer; readonly client: Client },
+  {
+    server,
+    client,
+    env,
+  }: { readonly server: TemporalServer; readonly client: Client; readonly env: NodeJS.ProcessEnv },
 ): Promise<WorkerChoice> {
   const { taskQueue } = project;
-  const fingerprint = fingerprintOf(project.mcp);
+  const fingerprint = projectFingerprint(project, env);
   const attached = server.embedded ? await server.embedded.workers() : [];
   const onQueue = attached.filter((other) => other.worker?.taskQueue === taskQueue);
   const staying = onQueue.filter((other) => other.kind === 'dev' || other.kind === 'worker');
@@ -52,13 +56,14 @@ export async function chooseWorker(
  * For a Worker that stays: its queue is what others know it by, so it is refused rather than moved.
  * Raises `WorkerClash` beside a Worker of another configuration.
  */
-export async function requireQueue({ mcp, taskQueue }: Project, server: TemporalServer): Promise<void> {
-  const [other] = await claimQueue(fingerprintOf(mcp), taskQueue, server);
+export async function requireQueue(project: Project, server: TemporalServer, env: NodeJS.ProcessEnv): Promise<void> {
+  const { taskQueue } = project;
+  const [other] = await claimQueue(projectFingerprint(project, env), taskQueue, server);
   if (other === undefined) return;
   throw new LongshoreError(
     'WorkerClash',
-    `Task Queue \`${taskQueue}\` has a Worker with other MCP servers: that of \`longshore ${other.kind}\`, process ${other.pid}; each would get calls meant for the other`,
-    'Take another queue with --task-queue NAME, end that process, or give both the same MCP configuration.',
+    `Task Queue \`${taskQueue}\` has a Worker with other MCP servers or another file store: that of \`longshore ${other.kind}\`, process ${other.pid}; each would get what is meant for the other`,
+    'Take another queue with --task-queue NAME, end that process, or give both the same MCP configuration and store.',
   );
 }
 

@@ -14,7 +14,8 @@ import type { TemporalServer } from '../worker/dev-server.ts';
 import type { Home } from '../worker/home.ts';
 import { loggerOf } from '../worker/log.ts';
 import { connectClient } from './connect-client.ts';
-import { fingerprintOf, type LoadedMcp } from './load-config.ts';
+import type { LoadedMcp } from './load-config.ts';
+import { projectFingerprint } from './store.ts';
 
 /** What the Worker is made of. */
 export interface HostOptions {
@@ -58,7 +59,7 @@ export async function hostWorker(options: HostOptions): Promise<HostedWorker> {
       log: loggerOf('worker'),
     });
     await scheduling;
-    server.embedded?.announceWorker({ taskQueue, fingerprint: fingerprintOf(mcp) });
+    server.embedded?.announceWorker({ taskQueue, fingerprint: projectFingerprint(options, env) });
     return {
       run: worker.run,
       close: async () => {
@@ -73,8 +74,9 @@ export async function hostWorker(options: HostOptions): Promise<HostedWorker> {
 }
 
 /** Without it turns run all the same, so that a failure is told and no more. */
-async function setUpSchedule({ server, taskQueue, config, mcp, note }: HostOptions): Promise<void> {
-  const isAside = taskQueue.endsWith(`-${fingerprintOf(mcp).slice(0, 8)}`);
+async function setUpSchedule(options: HostOptions): Promise<void> {
+  const { server, taskQueue, config, env, note } = options;
+  const isAside = taskQueue.endsWith(`-${projectFingerprint(options, env).slice(0, 8)}`);
   if (server.embedded === null || isAside) return;
   try {
     const client = await connectClient(server);

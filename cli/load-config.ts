@@ -11,6 +11,7 @@ import type { McpConfig } from '../shared/mcp-config.ts';
 import { checkMcpConfig } from '../shared/mcp-config-schema.ts';
 import { faultList, type SpecFault } from '../shared/spec-fault.ts';
 import { parseSpecText } from '../shared/spec-text.ts';
+import type { StoreSettings } from '../shared/store-settings.ts';
 
 /** The names a configuration may have, the first that is there counts. */
 export const CONFIG_NAMES: readonly string[] = ['ts', 'mts', 'js', 'mjs'].map((ending) => `temporal.config.${ending}`);
@@ -59,9 +60,12 @@ export async function loadMcp(sources: McpSources): Promise<LoadedMcp> {
   return { mcp: checked(parsed.value, path), source: path, configFolder: dirname(path) };
 }
 
-/** What tells Workers apart that are configured differently: a digest over all that their MCP servers are made of. */
-export function fingerprintOf({ mcp, configFolder }: LoadedMcp): string {
-  const content = JSON.stringify([configFolder, mcp.servers]);
+/**
+ * What tells Workers apart that are configured differently: a digest over all that their MCP servers are made of, and over where
+ * files live.
+ */
+export function fingerprintOf({ mcp, configFolder }: LoadedMcp, store: StoreSettings): string {
+  const content = JSON.stringify([configFolder, mcp.servers, store]);
   return createHash('sha256').update(content).digest('hex').slice(0, 16);
 }
 

@@ -88,7 +88,7 @@ async function withServer(run: Run, server: TemporalServer, stopped: Promise<nev
   const client = await connectClient(server);
   try {
     const wish = { detach: options.detach ?? false, worker: options.worker };
-    const choice = await Promise.race([stopped, chooseWorker(wish, project, { server, client })]);
+    const choice = await Promise.race([stopped, chooseWorker(wish, project, { server, client, env: context.env })]);
     if (wish.detach) return await startDetached(run, client, choice.taskQueue);
     if (!choice.startOwn && !options.worker && !(await hasPollers(client, choice.taskQueue))) {
       context.output.note(`No Worker polls Task Queue ${choice.taskQueue} yet: the turn waits for one.`);

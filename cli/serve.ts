@@ -30,7 +30,7 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
   const server = await connectProject(project, options.kind, context);
   let worker: HostedWorker | undefined;
   try {
-    await requireQueue(project, server);
+    await requireQueue(project, server, context.env);
     const hosting = { server, home, taskQueue, config, mcp, env, note: output.note };
     worker = await reaching(server, async () => hostWorker(hosting));
     tellWhere(context, {

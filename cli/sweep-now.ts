@@ -37,7 +37,11 @@ async function withWorker<T>(
   work: (taskQueue: string) => Promise<T>,
 ): Promise<T> {
   const { home, config, mcp } = project;
-  const { taskQueue, startOwn } = await chooseWorker({ detach: false, worker: true }, project, { server, client });
+  const { taskQueue, startOwn } = await chooseWorker({ detach: false, worker: true }, project, {
+    server,
+    client,
+    env,
+  });
   if (!startOwn) return work(taskQueue);
   const note = (line: string): void => (line.includes(' ERROR ') ? output.note(line) : undefined);
   const worker = await hostWorker({ server, home, taskQueue, config, mcp, env, note });

@@ -164,6 +164,15 @@ export function fileStoreContract(name: string, makeStore: () => Promise<StoreUn
         expect(await failureOf(store.readBlob(ref.sha256))).toBe('BlobMissing');
       });
 
+      test('many are removed together, where the driver can, those that are not there too', async () => {
+        const refs = await Promise.all(['a', 'b', 'c'].map((text) => store.putBlob(bytesOf(text))));
+        const going = [...refs.slice(1).map(({ sha256 }) => sha256), 'f'.repeat(64)];
+        await (store.deleteBlobs?.(going) ?? Promise.all(going.map((sha256) => store.deleteBlob(sha256))));
+        expect(await collect(store.listBlobs())).toMatchObject([refs[0]]);
+        await store.deleteBlobs?.([]);
+        expect(await failureOf(store.deleteBlobs?.(['../x']) ?? store.deleteBlob('../x'))).toBe('Internal');
+      });
+
       test('what is no SHA-256 is refused before anything is looked up', async () => {
         for (const sha256 of ['', '../../etc/passwd', 'A'.repeat(64), 'a'.repeat(63), `${'a'.repeat(63)}/`]) {
           expect(await failureOf(store.readBlob(sha256))).toBe('Internal');
@@ -325,6 +334,22 @@ export function fileStoreContract(name: string, makeStore: () => Promise<StoreUn
         expect(await collect(store.listObjects(''))).toEqual(['a/b']);
       });
 
+      test('are removed together, and listed with their times, where the driver can', async () => {
+        const begun = Date.now();
+        const keys = ['t', 't/a', 't/b/c', 't/d', 'u'];
+        for (const key of keys) await store.putObject(key, bytesOf(key));
+        const listed = await collect(store.listObjectTimes?.('t') ?? none());
+        const below = ['t/a', 't/b/c', 't/d'];
+        expect(listed.map(({ key }) => key)).toEqual(store.listObjectTimes ? below : []);
+        // Clocks of servers count in whole seconds.
+        for (const { modifiedMs } of listed) expect(Math.abs(modifiedMs - begun)).toBeLessThan(60_000);
+        expect((await collect(store.listObjectTimes?.('') ?? none())).length).toBe(store.listObjectTimes ? 5 : 0);
+        const going = ['t/a', 't/b/c', 'none'];
+        await (store.deleteObjects?.(going) ?? Promise.all(going.map((key) => store.deleteObject(key))));
+        expect(await collect(store.listObjects(''))).toEqual(['t', 't/d', 'u']);
+        await store.deleteObjects?.([]);
+      });
+
       test('let exactly one of many racing writers win each condition', async () => {
         const stores = [store, await under.reopen()];
         const race = async (condition: { ifAbsent: true } | { ifMatch: string }): Promise<readonly string[]> =>
@@ -434,3 +459,5 @@ export function fileStoreContract(name: string, makeStore: () => Promise<StoreUn
     });
   });
 }
+
+async function* none(): AsyncGenerator<never> {}

@@ -122,6 +122,20 @@ describe('what passes is waited for, within bounds', () => {
     expect(ever.proxy.requests.length).toBe(3);
   });
 
+  test('[S3-2] a server that cannot delete many keys in one request is asked key by key', async () => {
+    const { store, proxy } = await behind(({ method, path }) =>
+      method === 'POST' && /[?&]delete/.test(path) ? { type: 'refuse', status: 501, code: 'NotImplemented' } : PASS,
+    );
+    const refs = await Promise.all(['a', 'b', 'c'].map((text) => store.putBlob(Buffer.from(text))));
+    await store.deleteBlobs?.(refs.map(({ sha256 }) => sha256));
+    expect(await collect(store.listBlobs())).toEqual([]);
+    const together = (): number => proxy.requests.filter(({ method }) => method === 'POST').length;
+    const asked = together();
+    expect(asked).toBeGreaterThan(0);
+    await store.deleteBlobs?.(refs.map(({ sha256 }) => sha256));
+    expect(together()).toBe(asked);
+  });
+
   test('[S3-3] a server that does not answer, and one that is not there, are given up in time', async () => {
     const timeouts = { connectMs: 200, idleMs: 150, requestMs: 300 };
     const { store } = await behind(() => ({ type: 'hang' }), { timeouts });

@@ -146,6 +146,8 @@ describe('a Task Queue', () => {
       expect(end.stderr).toContain('--task-queue NAME');
       expect(end.stdout).toBe('');
     }
+    const elsewhere = { env: { LONGSHORE_STORE: join(world.folder, 'other-store') } };
+    expectError(await world.longshore(['worker'], elsewhere), 'WorkerClash', 2, /another file store/);
     const others = [
       await world.serve(['dev', '--mcp', 'other.json', '--task-queue', 'another']),
       await world.serve(['worker']),

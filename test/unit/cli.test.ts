@@ -223,10 +223,15 @@ describe('settings', () => {
   });
 
   it('that differ have different fingerprints, the same ones the same', async () => {
+    const store = { type: 'local' as const, folder: '/data' };
     const of = async (command: string): Promise<string> =>
-      fingerprintOf(await loadMcp({ cwd: folder.path, config: { mcpServers: { s: { command } } } }));
+      fingerprintOf(await loadMcp({ cwd: folder.path, config: { mcpServers: { s: { command } } } }), store);
     expect(await of('a')).toBe(await of('a'));
     expect(await of('a')).not.toBe(await of('b'));
+    const mcp = await loadMcp({ cwd: folder.path, config: {} });
+    const bucket = (prefix: string) => ({ type: 's3' as const, bucket: 'files', prefix });
+    expect(fingerprintOf(mcp, bucket('a'))).toBe(fingerprintOf(mcp, bucket('a')));
+    expect(new Set([store, bucket('a'), bucket('b')].map((one) => fingerprintOf(mcp, one))).size).toBe(3);
   });
 
   it('of Temporal name a server by address, namespace or profile, else the configured one, else none', async () => {
