@@ -248,7 +248,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('FILE-18', 'The four reads and the command line answer a superseded path with the newer content and say so', 'D8'),
   of('FILE-19', 'Who holds a file and why is told; a deleted one says by what and when', 'D8'),
   of('FILE-20', 'A step without waits costs no store write beyond its pins', 'H4'),
-  of('FILE-21', 'A run that a reset cut off changes nothing once the run after it has written', 'D8'),
+  of('FILE-23', 'A run that a reset cut off changes nothing once the run after it has written', 'D8'),
   of('S3-1', 'The S3 driver passes the same contract as the local one, on a real server', 'D7'),
   of('S3-2', 'What an S3 server refuses is told by kind, with a mend, and only what passes may be retried', 'D16'),
   of('S3-3', 'Throttling, time-outs and broken answers are waited for within bounds', 'D16'),

@@ -260,7 +260,7 @@ describe('a run that a reset cut off', () => {
   };
 
   test.each([{ step: 1 }, {}])(
-    '[FILE-21] supersedes nothing of the run after it, and changes nothing (%j)',
+    '[FILE-23] supersedes nothing of the run after it, and changes nothing (%j)',
     async (more) => {
       await commitAs('first', 'one', { step: 1, isCurrent: true });
       const newer = await commitAs('second', 'two', { step: 1, isCurrent: true });
@@ -270,7 +270,9 @@ describe('a run that a reset cut off', () => {
         type: 'RunCutOff',
       });
       const zombie = { run: 'first', isCurrentRun: async () => false };
-      await expect(closeManifest(world.store, { turn: own, ended: 'failed' }, null, zombie)).rejects.toMatchObject({
+      await expect(
+        closeManifest(world.store, { turn: own, head: null, ended: 'failed' }, null, zombie),
+      ).rejects.toMatchObject({
         type: 'RunCutOff',
       });
       expect(await loadManifest(world.store, own)).toEqual(standing);
