@@ -16,6 +16,8 @@ const MAX_ATTEMPTS = 8;
 const LONGEST_PAUSE_MS = 50;
 /** A version that was seen a moment ago is not written again. */
 const FRESH_MS = 60_000;
+/** Dates end here. */
+const LAST_DATE_MS = 8.64e15;
 
 const recordSchema = z.looseObject({
   version: z.literal(1),
@@ -24,8 +26,8 @@ const recordSchema = z.looseObject({
     z.looseObject({
       hash: z.string(),
       ref: z.looseObject({ sha256: z.string(), bytes: z.number() }),
-      firstSeen: z.number(),
-      lastSeen: z.number(),
+      firstSeen: z.number().min(0).max(LAST_DATE_MS),
+      lastSeen: z.number().min(0).max(LAST_DATE_MS),
       toolCount: z.number(),
       definitionTokens: z.number(),
       description: z.string().exactOptional(),
@@ -55,12 +57,11 @@ export async function listCatalogRecords(
 ): Promise<readonly CatalogRecord[]> {
   const records: CatalogRecord[] = [];
   for await (const key of store.listObjects(CATALOG_RECORDS)) {
-    const stored = await store.getObject(key);
-    if (stored === null) continue; // taken away since it was listed
     try {
-      records.push(parseRecord(store, key, stored));
+      const stored = await store.getObject(key);
+      if (stored !== null) records.push(parseRecord(store, key, stored)); // else taken away since it was listed
     } catch (error) {
-      if (!(error instanceof LongshoreError)) throw error;
+      if (!isUnreadable(error)) throw error;
       onUnreadable(error);
     }
   }
@@ -101,7 +102,7 @@ export async function updateCatalogRecord(
 ): Promise<void> {
   const key = catalogRecordKey(server);
   for (let attempt = 1; ; attempt += 1) {
-    const stored = await store.getObject(key);
+    const stored = await undamaged(store, key);
     const record = stored === null ? null : readable(store, key, stored);
     if (attempt > 1 && isFresh(record, seen, nowMs)) return;
     const body = new TextEncoder().encode(JSON.stringify(withVersion(record, { server, seen, nowMs })));
@@ -114,6 +115,22 @@ export async function updateCatalogRecord(
       await delay(Math.random() * LONGEST_PAUSE_MS);
     }
   }
+}
+
+/** A damaged object has no etag to write on: it makes room. */
+async function undamaged(store: FileStore, key: string): Promise<StoredObject | null> {
+  try {
+    return await store.getObject(key);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    await store.deleteObject(key);
+    return null;
+  }
+}
+
+/** Damaged where it lies, or no record by what it says. */
+function isUnreadable(error: unknown): error is LongshoreError {
+  return error instanceof LongshoreError && error.type === 'BlobCorrupt';
 }
 
 function readable(store: FileStore, key: string, stored: StoredObject): CatalogRecord | null {

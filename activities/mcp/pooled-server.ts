@@ -27,6 +27,8 @@ import { createSlot } from './slot.ts';
 const LISTING_ATTEMPTS = 3;
 const LISTING_PAUSE_MS = 250;
 const LONGEST_LISTING_PAUSE_MS = 2_000;
+/** What went wrong stands in history and before the model. */
+const WORDS_CHARACTERS = 1_000;
 
 /** What a pooled server is made of. */
 export interface PooledServerOptions {
@@ -81,7 +83,8 @@ export function createPooledServer(options: PooledServerOptions): ToolServer {
 
   async function listPage(params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const answer = await request({ method: 'tools/list', params, timeoutMs: options.timeoutMs, signal });
-    if ('error' in answer) throw unlisted(options, `${answer.error.message} (code ${answer.error.code})`);
+    if ('error' in answer)
+      throw unlisted(options, `${wordsOf(answer.error.message, options)} (code ${answer.error.code})`);
     return answer.result;
   }
 
@@ -151,7 +154,7 @@ function catalogued(error: unknown, context: ErrorContext): unknown {
   const { name, source } = context;
   const call =
     context.tool === undefined ? `MCP server \`${name}\`` : `Tool \`${context.tool}\` of MCP server \`${name}\``;
-  const why = context.redact(messageOf(error)).slice(0, 1_000);
+  const why = wordsOf(messageOf(error), context);
   if (error instanceof DeadlineFault) {
     const mend = `Ask for less, or raise \`timeoutMs\` of \`${name}\` in ${source}.`;
     return new LongshoreError(
@@ -205,6 +208,11 @@ function listingError(error: unknown, options: PooledServerOptions): unknown {
   if (!(error instanceof LongshoreError)) return error;
   if (error.type !== 'ToolCallFailed' && error.type !== 'ToolTimeout') return error;
   return unlisted(options, error.message);
+}
+
+/** Of a server or a transport; before they are cut, since half a secret at the end would not be found. */
+function wordsOf(message: string, { redact }: Pick<ErrorContext, 'redact'>): string {
+  return redact(message).slice(0, WORDS_CHARACTERS).toWellFormed();
 }
 
 function unlisted({ name, source }: ErrorContext, why: string): LongshoreError {

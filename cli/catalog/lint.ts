@@ -1,7 +1,10 @@
 // What `catalog lint` prints: what makes recorded catalogs hard to use for a model, or needlessly dear.
 import { lintCatalog, type LintFinding } from '../../shared/catalog-lint.ts';
+import { LongshoreError } from '../../shared/errors.ts';
 import type { CommandContext } from '../command.ts';
+import { errorLines } from '../failure.ts';
 import { number } from '../figures.ts';
+import type { Output } from '../output.ts';
 import { visible } from '../waiting-lines.ts';
 import { loadVersion, recordedCatalogs, versionDocument, type CatalogOptions } from './versions.ts';
 
@@ -16,7 +19,13 @@ export async function lintCatalogs(
 ): Promise<number> {
   const { output } = context;
   const { store, records, isPartial } = await recordedCatalogs(context, options, server);
-  const loaded = await Promise.all(records.map(async (record) => loadVersion(store, record)));
+  const all = await Promise.all(
+    records.map(async (record) => {
+      const version = loadVersion(store, record);
+      return server === undefined ? version.catch((error: unknown) => tellLost(error, output)) : version;
+    }),
+  );
+  const loaded = all.filter((one) => one !== null);
   const tools = loaded.flatMap((one) => one.tools);
   const findings = lintCatalog(tools);
   if (output.isJson) {
@@ -29,7 +38,14 @@ export async function lintCatalogs(
     const count = findings.length === 0 ? 'Nothing was found' : `${number(findings.length)} findings`;
     output.line(`${count} in ${number(tools.length)} tools of ${number(loaded.length)} servers.`);
   }
-  return findings.length > 0 || isPartial ? EXIT_FINDINGS : 0;
+  return findings.length > 0 || isPartial || loaded.length < all.length ? EXIT_FINDINGS : 0;
+}
+
+/** Of many servers, one whose catalog is lost is told, and the others are checked. */
+function tellLost(error: unknown, output: Output): null {
+  if (!(error instanceof LongshoreError)) throw error;
+  for (const line of errorLines(error.toRecord())) output.note(line);
+  return null;
 }
 
 function namesOf({ tools }: LintFinding): string {

@@ -9,6 +9,7 @@ import type { CommandContext } from '../command.ts';
 import { errorLines } from '../failure.ts';
 import { openProject } from '../project.ts';
 import { openStore } from '../store.ts';
+import { visible } from '../waiting-lines.ts';
 
 /** As much of a hash is shown; as much is enough to name a version. */
 export const HASH_SHOWN = 12;
@@ -56,9 +57,11 @@ export async function recordedCatalogs(
     for (const asked of await askServersNow({ mcp, localServers, configFolder, env, store, ...named })) {
       if (asked.unavailable !== undefined) {
         isPartial = true;
-        output.note(`${asked.server} could not be asked: ${asked.unavailable}`);
+        output.note(visible(`${asked.server} could not be asked: ${asked.unavailable}`));
       }
-      for (const { tool, problem } of asked.problems) output.note(`${asked.server}.${tool} is left out: ${problem}`);
+      for (const { tool, problem } of asked.problems) {
+        output.note(visible(`${asked.server}.${tool} is left out: ${problem}`));
+      }
     }
   }
   if (server !== undefined) return { store, records: [await requireRecord(store, server)], isPartial };

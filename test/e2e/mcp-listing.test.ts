@@ -40,6 +40,41 @@ function frail(file: string, deaths: number, tool = 'look'): StdioServerConfig {
   return { type: 'stdio', command: process.execPath, args: ['-e', program, file, String(deaths), tool], env: {} };
 }
 
+/** Refuses to list its tools, at length. */
+function talkative(): StdioServerConfig {
+  const program = `
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, params } = JSON.parse(line);
+      const say = (more) => console.log(JSON.stringify({ jsonrpc: '2.0', id, ...more }));
+      if (method === 'initialize') {
+        const { protocolVersion } = params;
+        say({ result: { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'talkative', version: '1' } } });
+      }
+      const message = 'no tools for ' + process.env.TOKEN + ': ' + 'because '.repeat(600_000);
+      if (method === 'tools/list') say({ error: { code: -32603, message } });
+    });`;
+  return { type: 'stdio', command: process.execPath, args: ['-e', program], env: { TOKEN: '${TOKEN}' } };
+}
+
+it('[MCP-10] a listing refused with 5 MB of words is told in short, without secrets, and the turn goes on', async () => {
+  const TOKEN = 'hush-hush-123456';
+  const world = await createWorld({ plugin: { mcp: { mcpServers: { talkative: talkative() } } }, extraEnv: { TOKEN } });
+  try {
+    for (const preload of [true, false]) {
+      const turn = await world.run(
+        { mcp_servers: [{ name: 'talkative', preload }] },
+        { script: inOrder({ toolCalls: [{ name: 'talkative__any', arguments: {} }] }, { text: 'done' }) },
+      );
+      expect(turn.result).toMatchObject({ status: 'completed', answer: 'done' });
+      const [told = ''] = toolTexts(turn.requests[1]);
+      expect(told).toMatch(/did not list its tools: no tools for \[redacted\]: because because/);
+      expect(told.length).toBeLessThan(2_000);
+    }
+  } finally {
+    await world.close();
+  }
+});
+
 describe('a listing whose connection is lost', () => {
   it('is asked for again', async () => {
     const file = join(folder, 'once');

@@ -1,10 +1,11 @@
 // The record that the store keeps of a server's catalogs: whoever lists adds to it, and retention keeps what it names.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   catalogRecordKey,
+  listCatalogRecords,
   loadCatalogRecord,
   updateCatalogRecord,
   type SeenVersion,
@@ -64,6 +65,23 @@ describe('the record of a server', () => {
     await expect(loadCatalogRecord(store, 'shop')).rejects.toMatchObject({ type: 'BlobCorrupt' });
     await updateCatalogRecord(store, 'shop', seen('a'));
     expect((await loadCatalogRecord(store, 'shop'))?.versions).toHaveLength(1);
+  });
+
+  test('[LOAD-13] that is damaged where it lies is begun anew too, and hides no other', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'longshore-damaged-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const store = createLocalStore({ folder, namespace: 'default' });
+    for (const server of ['shop', 'desk', 'late']) await updateCatalogRecord(store, server, seen('a'));
+    const damage = { version: 1, server: 'late', versions: [{ ...seen('a'), firstSeen: 0, lastSeen: 1e300 }] };
+    await store.putObject(catalogRecordKey('late'), Buffer.from(JSON.stringify(damage)));
+    await writeFile(join(folder, 'default', 'objects', `${catalogRecordKey('shop')}@`), 'nothing');
+    const unreadable: LongshoreError[] = [];
+    const records = await listCatalogRecords(store, (error) => unreadable.push(error));
+    expect(records.map(({ server }) => server)).toEqual(['desk']);
+    expect(unreadable.map(({ type }) => type)).toEqual(['BlobCorrupt', 'BlobCorrupt']);
+    for (const server of ['shop', 'late']) await updateCatalogRecord(store, server, seen('b'));
+    expect(await listCatalogRecords(store, (error) => unreadable.push(error))).toHaveLength(3);
+    expect(unreadable).toHaveLength(2);
   });
 
   test('[LOAD-13] has all that a server offers, whatever a spec selects, and a version for each change', async () => {

@@ -88,6 +88,27 @@ describe('the tools of a turn', () => {
     expect(stored?.tools.map(({ tool }) => tool)).not.toContain('tool_0');
   });
 
+  test('[SECRET-3] show no secret in words, values or keywords of a server; names and rules stay', async () => {
+    const secret = 'hush-hush';
+    const words = { description: secret, default: { deep: [secret] }, example: secret, 'x-note': { of: [secret] } };
+    const rules = { type: ['string', 'null'], enum: [secret], pattern: secret };
+    const properties = { default: { ...rules, ...words }, [secret]: { type: 'object', properties: { a: words } } };
+    const dependencies = { default: [secret] };
+    const inputSchema = { type: 'object' as const, properties, required: [secret], dependencies };
+    const outputSchema = { type: 'object' as const, properties };
+    const world = await createCatalogWorld(
+      { shop: { tools: [{ name: 'one', inputSchema, outputSchema }] } },
+      { dependencies: { redact: (text) => text.replaceAll(secret, '***') } },
+    );
+    const servers = [specServer('shop', { preload: true })];
+    const { ref } = await world.run('longshoreListTools', { turn: world.turn, deferral, servers });
+    const tool = (await world.catalog(ref)).tools.find(({ server }) => server === 'shop');
+    const hidden = { description: '***', default: { deep: ['***'] }, example: '***', 'x-note': { of: ['***'] } };
+    const cleaned = { default: { ...rules, ...hidden }, [secret]: { type: 'object', properties: { a: hidden } } };
+    expect(tool?.inputSchema).toEqual({ type: 'object', properties: cleaned, required: [secret], dependencies });
+    expect(tool?.outputSchema).toEqual({ type: 'object', properties: cleaned });
+  });
+
   test('[LOAD-2] leave a deferred server alone whose description is configured, or was recorded', async () => {
     const servers = {
       configured: { tools: manyTools(), description: 'As people say.' },

@@ -103,6 +103,38 @@ describe('validateArguments', () => {
     expect(validateArguments(referring, { a: 'today' })).toContain('/a must match format "date"');
   });
 
+  it('reads a schema without a draft by the one that takes it', () => {
+    const old = { properties: { a: { items: [{ type: 'number' }] }, b: { type: 'integer' } } };
+    expect(validateArguments(old, { a: [1], b: 2 })).toBeNull();
+    expect(validateArguments(old, { a: ['x'], b: 'y' })).toBe('/a/0 must be number; /b must be integer');
+  });
+
+  it('accepts everything where references lead in a circle without end', () => {
+    const { a, b } = { a: { $ref: '#/$defs/a' }, b: { $ref: '#/$defs/b' } };
+    const circle = { properties: { a }, $defs: { a: { anyOf: [{ type: 'string' }, b] }, b: { anyOf: [a] } } };
+    expect(validateArguments(circle, { a: 1 })).toBeNull();
+    expect(validateArguments({ properties: { a }, $defs: { a: { not: a } } }, { a: 1 })).toBeNull();
+  });
+
+  it("gives its verdict at once, whatever Ajv's own keywords say", () => {
+    expect(validateArguments({ $async: true, properties: { a: { type: 'string' } } }, { a: 1 })).toBe(
+      '/a must be string',
+    );
+  });
+
+  it('finds equal items among many, whatever the order of their keys, without comparing each with each', () => {
+    const unique = { properties: { a: { type: 'array', uniqueItems: true } } };
+    const items = Array.from({ length: 20_000 }, (_, index) => ({ index, of: 'many' }));
+    const before = performance.now();
+    expect(validateArguments(unique, { a: items })).toBeNull();
+    expect(validateArguments(unique, { a: [...items, { of: 'many', index: 7 }] })).toBe(
+      '/a must NOT have duplicate items',
+    );
+    expect(performance.now() - before).toBeLessThan(10_000);
+    expect(validateArguments(unique, { a: [1, '1', [1], { 1: 1 }, null, 'null', true, 'true'] })).toBeNull();
+    expect(validateArguments({ properties: { a: { uniqueItems: false } } }, { a: [1, 1] })).toBeNull();
+  });
+
   it('accepts everything where the schema does not compile', () => {
     expect(validateArguments({ type: 'strng' }, { a: 1 })).toBeNull();
     expect(validateArguments({ properties: { a: { $ref: 'https://example.com/x.json' } } }, { a: 1 })).toBeNull();
