@@ -9,7 +9,7 @@ import { digestOf } from '../shared/digest.ts';
 
 /** Makes the Activity. Running it again writes the same segment under the same hash; a pause writes none. */
 export function createCommitStep(
-  { store, redact }: ActivityDependencies,
+  { store, redact, hooks }: ActivityDependencies,
   { transcripts, runs }: TurnServices,
 ): (input: CommitStepInput) => Promise<CommitStepResult> {
   return (given) =>
@@ -28,6 +28,10 @@ export function createCommitStep(
       }
       if (ended !== undefined) await closeManifest(store, input, head, attempt);
       const decided = decidedBy(input);
-      return { head, ...(decided && { decisionsDigest: digestOf(decisionsOf(decided)) }) };
+      return {
+        head,
+        ...(decided && { decisionsDigest: digestOf(decisionsOf(decided)) }),
+        ...(pause && { hooks: hooks?.onApproval !== undefined }),
+      };
     });
 }

@@ -86,12 +86,11 @@ async function inProcess<T>(what: string, cached: boolean): Promise<T> {
 }
 
 async function measure(what: string): Promise<Held | Resumes> {
-  const cachedWorkflows = values.cached ? 2 * count + 100 : 10;
-  const world = await openParkedWorld({ cachedWorkflows, hook: values.hook });
+  const cachedWorkflows = values.cached ? count + 100 : 10;
+  const system = SYSTEMS.find((one) => one === what);
+  const world = await openParkedWorld({ systems: system ? [system] : SYSTEMS, cachedWorkflows, hook: values.hook });
   try {
-    return await world.during(() =>
-      what === 'resume' ? resumesOfBoth(world) : heldBy(what === 'bare' ? 'bare' : 'longshore', world),
-    );
+    return await world.during<Held | Resumes>(() => (system ? heldBy(system, world) : resumesOfBoth(world)));
   } finally {
     await world.close();
   }

@@ -317,6 +317,11 @@ export interface RecordedFiles extends StagedFiles {
 export interface CommitStepResult {
   readonly head: BlobRef | null;
   readonly decisionsDigest?: string;
+  /**
+   * Of a pause: whether the Worker has a hook to be told of it. Absent in histories from before 2026-12-01, whose turns tell of a
+   * wait's end before what follows from it has begun.
+   */
+  readonly hooks?: boolean;
 }
 
 /** Input of `longshoreCheckArguments`: what a person wants a waiting call to run with. */

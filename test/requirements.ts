@@ -214,6 +214,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('ASK-20', 'A Worker that goes while calls wait loses nothing', 'section 6'),
   of('ASK-21', 'Turns in line take decisions of their own', 'D18'),
   of('ASK-22', 'What waits is found by Search Attributes', 'section 4'),
+  of('ASK-23', 'An approved call is begun before others are told of its decision', 'section 8, H5'),
   of(
     'FILE-1',
     'Under one call key another call is sent, with keys of its own; the same one is answered from the record',
@@ -358,6 +359,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('STRUCT-5', 'The public entries export exactly their lists', 'section 4'),
   of('STRUCT-6', 'Every error type has its row on the page of errors', 'section 4'),
   of('STRUCT-7', 'Errors are data with type, message and mend', 'section 4'),
+  of('STRUCT-9', 'What all Workflows of a Worker share keeps no state', 'section 8, H5'),
   of('STRUCT-8', 'This list and the tests agree', 'section 4'),
 ];
 

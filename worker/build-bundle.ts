@@ -14,7 +14,11 @@ const INLINE_MAP = '//# sourceMappingURL=data:application/json;charset=utf-8;bas
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = new URL('../dist/', import.meta.url);
-const { code } = await bundleWorkflowCode({ workflowsPath: fileURLToPath(new URL('workflows/index.js', dist)) });
+const pathOf = (module: string): string => fileURLToPath(new URL(`workflows/${module}.js`, dist));
+const { code } = await bundleWorkflowCode({
+  workflowsPath: pathOf('index'),
+  preloadModules: [pathOf('preload')],
+});
 await writeFile(new URL('workflow-bundle.js', dist), withSmallMap(code));
 
 /**

@@ -1,6 +1,6 @@
 // The plugin: adds Longshore's Activities to a user's own Worker, and lets everything else be.
 import { SimplePlugin } from '@temporalio/plugin';
-import type { Worker, WorkerOptions } from '@temporalio/worker';
+import type { BundleOptions, Worker, WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import type { LocalServer } from '../activities/mcp/local.ts';
 import { createMcpPool, type McpPool } from '../activities/mcp/pool.ts';
@@ -16,6 +16,7 @@ import type { McpConfig } from '../shared/mcp-config.ts';
 import { checkMcpConfig, redact } from '../shared/mcp-config-schema.ts';
 import { loggerOf, type Log } from './log.ts';
 import { openFileStore } from './open-store.ts';
+import { preloadedModules } from './preloaded-modules.ts';
 import { ownSecrets, redactBytes, redactingModel, rememberingCredentials } from './secrets.ts';
 import { createTelemetry } from './telemetry.ts';
 
@@ -108,6 +109,12 @@ export class LongshorePlugin extends SimplePlugin {
       );
     }
     return super.configureWorker(options);
+  }
+
+  /** What is the same for every Workflow is loaded once, and not by each of them. */
+  override configureBundler(options: BundleOptions): BundleOptions {
+    const configured = super.configureBundler(options);
+    return { ...configured, preloadModules: [...(configured.preloadModules ?? []), ...preloadedModules()] };
   }
 
   override async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {

@@ -127,6 +127,7 @@ export class Retries {
     openCalls.delete(settled.call.callKey);
     known.generation = Math.max(known.generation, settled.generation ?? 0);
     desk.madeAnew.push(settled);
+    desk.callSettled();
     this.untold = [...this.untold, ...place([settled], spec).map((result) => ({ result, ...told }))];
   }
 

@@ -5,6 +5,7 @@ import {
   decisionsOf,
   type CallModelInput,
   type CallModelResult,
+  type CommitStepResult,
   type LoadCatalogInput,
   type PauseRecord,
   type RetriedResult,
@@ -224,12 +225,13 @@ export class Turn {
   }
 
   /** Puts a pause on record: no transcript is written, and the head stays. */
-  private async commitPause(pause: PauseRecord): Promise<void> {
+  private async commitPause(pause: PauseRecord): Promise<CommitStepResult> {
     this.headSavedMs = Date.now();
     const begunAt = this.pins.commitsNow;
     const input = { turn: this.identity, head: this.head, messages: [], pause, ...this.loaded() };
-    await this.kept(() => commitStep(input));
+    const result = await this.kept(() => commitStep(input));
     this.pins.paused(pause, begunAt);
+    return result;
   }
 
   /** A call that commits; a manifest that was lost meanwhile is made again from what history pins. */

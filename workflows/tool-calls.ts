@@ -67,6 +67,7 @@ async function settleOne(call: ProposedCall, step: RunningStep): Promise<Settled
   const settled = await (call.unresolved ? settleUnresolved(call, step) : settle(call, step));
   step.open.delete(call.callKey);
   step.soFar.settled.push(settled);
+  step.desk.callSettled();
   return settled;
 }
 

@@ -17,20 +17,27 @@ export async function syncFolder(path: string): Promise<void> {
 
 /**
  * Makes a folder and those above it, each of mode 0700 if it is new. One that is there is left as it is.
+ * All that is new is there at once, and durable when the promise resolves.
  * Throws the system's error: `EEXIST` or `ENOTDIR` where a file stands in the way.
  */
 export async function ensureFolder(path: string): Promise<void> {
-  if (isFolder(path)) return;
+  // Side by side: a disk takes several at the cost of one.
+  await Promise.all(makeMissing(path).map((folder) => syncFolder(dirname(folder))));
+}
+
+/** Gives the folders that are new, from the top. */
+function makeMissing(path: string): readonly string[] {
+  if (isFolder(path)) return [];
   const parent = dirname(path);
-  if (parent !== path) await ensureFolder(parent);
+  const above = parent === path ? [] : makeMissing(parent);
   try {
     fs.mkdirSync(path, 0o700);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST' && isFolder(path)) return; // another process made it
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' && isFolder(path)) return above; // another process made it
     throw error;
   }
   fs.chmodSync(path, 0o700);
-  await syncFolder(parent);
+  return [...above, path];
 }
 
 function isFolder(path: string): boolean {

@@ -2,12 +2,16 @@
 // Reading needs none of them, so a store on a read-only file system can still be read.
 import fs from 'node:fs';
 import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
 import { sha256Hex } from '../../shared/digest.ts';
 import { objectKey } from '../../shared/file-store.ts';
 import { ensureFolder } from './folders.ts';
 import { io, systemCode } from './io-errors.ts';
 import { checkedSha256, segmentsOf } from './key-checks.ts';
 import { removeAbandonedTemps } from './temp-file.ts';
+
+/** A Worker meets new folders for as long as it runs: each call of a turn has its own. */
+const KNOWN_FOLDERS = 10_000;
 
 /** The folders of one namespace. */
 export interface LocalLayout {
@@ -34,7 +38,8 @@ export function localLayout(folder: string, namespace: string): LocalLayout {
     locks: join(root, 'locks'),
     temps: join(root, 'tmp'),
   };
-  const known = new Map<string, Promise<void>>();
+  // Of those that are forgotten it is looked anew whether they are there.
+  const known = new LRUCache<string, Promise<void>>({ max: KNOWN_FOLDERS });
   const once = (name: string, work: () => Promise<void>): Promise<void> => {
     const running = known.get(name) ?? io(folder, work);
     known.set(name, running);

@@ -34,9 +34,11 @@ export function localObjects(layout: LocalLayout): ObjectStore {
       if (condition.ifAbsent && isThere(layout, path)) throw conflict(key, 'is there already');
       await layout.prepare();
       const etag = randomBytes(8).toString('hex');
-      const temp = await layout.writing(() => writeTemp(layout.temps, frameObject(etag, body)));
+      const writing = layout.writing(() => writeTemp(layout.temps, frameObject(etag, body)));
+      // Meanwhile, since both are waited for on the disk.
+      const [ensured, temp] = await Promise.all([Promise.allSettled([layout.ensure(dirname(path))]), writing]);
       try {
-        await layout.ensure(dirname(path));
+        for (const one of ensured) if (one.status === 'rejected') throw one.reason;
         await layout.writing(() => install(layout, { temp: temp.path, path, key }, condition));
       } finally {
         removeTemp(temp.path); // gone already where it was renamed

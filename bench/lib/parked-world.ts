@@ -1,12 +1,18 @@
-// What H5 is measured in: one tuned server, and one Worker that serves turns and the bare Workflow beside them. Both are parked
-// and decided on by the same client, and both are known to be parked by the same look at the server.
+// What H5 is measured in: one tuned server, and for each system a Worker with nothing but its own Workflows. Both are parked and
+// decided on by the same client, and both are known to be parked by the same look at the server.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { makeTelemetryFilterString, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import {
+  makeTelemetryFilterString,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type ActivityInterceptorsFactory,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import { Client, Connection } from '@temporalio/client';
 import { z } from 'zod';
 import { listApprovals } from '../../client/approvals.ts';
@@ -19,7 +25,6 @@ import { openHome } from '../../worker/home.ts';
 import { defineLocalServer, defineLocalTool, LongshorePlugin } from '../../worker/index.ts';
 import { phasesOf, type Marks, type Phases } from './parked-phases.ts';
 
-const TASK_QUEUE = 'bench';
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
 /** One of the two that are compared. */
@@ -27,7 +32,8 @@ export type System = 'bare' | 'longshore';
 
 /** How the Worker is set up. */
 export interface ParkedOptions {
-  /** Workflows that the Worker keeps; those beyond are evicted. */
+  readonly systems: readonly System[];
+  /** Workflows that each Worker keeps; those beyond are evicted. */
   readonly cachedWorkflows: number;
   /** Whether the project has a hook that is told of approvals. */
   readonly hook: boolean;
@@ -42,7 +48,7 @@ export interface Resume {
 /** What is measured, and where. */
 export interface ParkedWorld {
   readonly client: Client;
-  /** Has the Worker run until `work` is done. */
+  /** Has the Workers run until `work` is done. */
   during<T>(work: () => Promise<T>): Promise<T>;
   /** Starts a Workflow, and waits until it is parked. */
   park(system: System, workflowId: string): Promise<void>;
@@ -62,24 +68,29 @@ export async function openParkedWorld(options: ParkedOptions): Promise<ParkedWor
   const native = await NativeConnection.connect({ address: lease.address });
   const client = new Client({ connection: await Connection.connect({ address: lease.address }) });
   const calls = new Calls();
-  const worker = await Worker.create({
-    connection: native,
-    taskQueue: TASK_QUEUE,
-    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
-    maxCachedWorkflows: options.cachedWorkflows,
-    interceptors: { activity: [calls.watch] },
-    plugins: [pluginOf(home.storeFolder, model.baseUrl, { calls, hook: options.hook })],
-    activities: {
-      askParked: async () => 'act',
-      runParked: async (workflowId: string) => {
-        calls.begin(workflowId);
-        return 'done';
-      },
-    },
-  });
+  const plugin = pluginOf(home.storeFolder, model.baseUrl, { calls, hook: options.hook });
+  const own: Record<System, Partial<WorkerOptions>> = {
+    bare: { workflowsPath: pathOf('../workflows/parked.ts'), activities: bareActivities(calls) },
+    longshore: { workflowsPath: pathOf('../../workflows/index.ts'), plugins: [plugin] },
+  };
+  const common = { connection: native, maxCachedWorkflows: options.cachedWorkflows };
+  const workers = await Promise.all(
+    options.systems.map((system) =>
+      Worker.create({ ...common, ...own[system], taskQueue: system, interceptors: { activity: [calls.watch] } }),
+    ),
+  );
   return {
     client,
-    during: (work) => worker.runUntil(work),
+    async during(work) {
+      const over = Promise.withResolvers<void>();
+      const running = workers.map((worker) => worker.runUntil(over.promise));
+      try {
+        return await work();
+      } finally {
+        over.resolve();
+        await Promise.all(running);
+      }
+    },
     park: async (system, workflowId) => {
       await (system === 'bare' ? startBare(client, workflowId) : startLongshore(client, workflowId));
       await until(() => isIdle(client, workflowId));
@@ -132,7 +143,7 @@ class Calls {
 interface Decision {
   readonly workflowId: string;
   readonly name: string;
-  readonly args: unknown[];
+  readonly args: [string | ResolveApprovalInput];
 }
 
 async function resume(client: Client, calls: Calls, { workflowId, name, args }: Decision): Promise<Resume> {
@@ -146,7 +157,17 @@ async function resume(client: Client, calls: Calls, { workflowId, name, args }: 
 }
 
 function startBare(client: Client, workflowId: string): Promise<unknown> {
-  return client.workflow.start('bareParked', { workflowId, taskQueue: TASK_QUEUE, args: [workflowId] });
+  return client.workflow.start('bareParked', { workflowId, taskQueue: 'bare', args: [workflowId] });
+}
+
+function bareActivities(calls: Calls): NonNullable<WorkerOptions['activities']> {
+  return {
+    askParked: async () => 'act',
+    runParked: async (workflowId: string) => {
+      calls.begin(workflowId);
+      return 'done';
+    },
+  };
 }
 
 function bareUpdate(): Pick<Decision, 'name' | 'args'> {
@@ -156,7 +177,7 @@ function bareUpdate(): Pick<Decision, 'name' | 'args'> {
 function startLongshore(client: Client, workflowId: string): Promise<unknown> {
   const raw = { model: { name: 'openai/scripted' }, mcp_servers: [{ name: 'bench', preload: true }] };
   const message = { type: 'user.message' as const, content: workflowId };
-  return startTurn(client, { workflowId, taskQueue: TASK_QUEUE, spec: requireSpec(raw, 'the benchmark'), message });
+  return startTurn(client, { workflowId, taskQueue: 'longshore', spec: requireSpec(raw, 'the benchmark'), message });
 }
 
 async function longshoreUpdate(client: Client, workflowId: string): Promise<Pick<Decision, 'name' | 'args'>> {
@@ -164,7 +185,7 @@ async function longshoreUpdate(client: Client, workflowId: string): Promise<Pick
   if (!approval) throw new Error(`nothing of ${workflowId} waits`);
   const { callKey, digest } = approval;
   const input = { workflowId, callKey, digest, decision: { type: 'approve' }, approver: 'bench' } as const;
-  return { name: RESOLVE_APPROVAL_UPDATE, args: [input satisfies ResolveApprovalInput] };
+  return { name: RESOLVE_APPROVAL_UPDATE, args: [input] };
 }
 
 /** Whether the server knows of nothing that this Workflow has to do, nor of anything that is done for it. */
@@ -201,6 +222,10 @@ function pluginOf(
     ...(hook && { hooks: { onApproval: () => {} } }),
     log: () => {},
   });
+}
+
+function pathOf(sibling: string): string {
+  return fileURLToPath(new URL(sibling, import.meta.url));
 }
 
 function now(): number {

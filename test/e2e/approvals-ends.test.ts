@@ -259,12 +259,13 @@ describe.concurrent('a denied call', () => {
 });
 
 describe.concurrent('approved for the rest of the session', () => {
-  it('[ASK-18] the same tool runs unasked, in this turn and the next of the session, and the record names who allowed it', async () => {
+  it('[ASK-18] [ASK-23] the same tool runs unasked, in this turn and the next of the session, and the record names who allowed it', async () => {
     const one = { toolCalls: [call('change', { n: 's1' })] };
     const two = { toolCalls: [call('change', { n: 's2' })] };
     const first = await world.start(gated(), { text: 'Go on.', script: inOrder(one, two, { text: 'done' }) });
     await decide(at(world, first), await waitingCall(first), { type: 'approve', forSession: true });
-    const { result } = await first.ended();
+    const { result, history } = await first.ended();
+    expect(followsDecision(history)).toEqual(['longshoreCallTool', 'longshoreNotify']);
     const [grant] = result.grants ?? [];
     expect(grant).toMatchObject({ server: 'desk', tool: 'change', approver: 'ann@test' });
     expect((grant?.expiresAt ?? 0) - (grant?.grantedAt ?? 0)).toBe(86_400_000);
@@ -336,4 +337,17 @@ describe.concurrent('a question', () => {
 
 function never(): never {
   throw new Error('nothing is there');
+}
+
+/** What the Workflow Task that took the first decision begins and shows, in order; all stands right behind the decision. */
+function followsDecision({ events }: History): readonly string[] {
+  const from = events?.findIndex((event) => event.workflowExecutionUpdateAcceptedEventAttributes) ?? -1;
+  const after = (events ?? []).slice(from + 1);
+  const end = after.findIndex(
+    (event) => event.activityTaskStartedEventAttributes ?? event.workflowTaskScheduledEventAttributes,
+  );
+  return after.slice(0, end).flatMap((event) => {
+    if (event.upsertWorkflowSearchAttributesEventAttributes) return ['search attributes'];
+    return event.activityTaskScheduledEventAttributes?.activityType?.name ?? [];
+  });
 }

@@ -21,6 +21,15 @@ export const APPROVAL_RECORDINGS: Readonly<Record<string, (world: World) => Prom
     await Promise.all([decide(at(world, turn), first, 'approve'), decide(at(world, turn), second, 'deny')]);
     return (await turn.ended()).history;
   },
+  /** As above, by turns that begin the call before they tell of the decision, where nobody is to be told. */
+  async 'ask-call-first'(world) {
+    const turn = await start(world, 'call-first', gated(), [call('report'), change(1), change(2)]);
+    const [first, second] = await waitingCalls(turn, 2);
+    if (!first || !second) throw new Error('nothing waits');
+    await decide(at(world, turn), first, 'approve');
+    await decide(at(world, turn), second, 'approve');
+    return (await turn.ended()).history;
+  },
   async 'ask-one-after-another'(world) {
     const turn = await start(world, 'one-after-another', gated(), [change(1), change(2)]);
     const [first, second] = await waitingCalls(turn, 2);

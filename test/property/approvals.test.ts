@@ -68,6 +68,8 @@ class Turn {
     return new Promise((resolve) => this.waits.push({ call: wait.call, resolve }));
   }
 
+  tellEnds(): void {}
+
   decide(input: ResolveApprovalInput, changed?: ChangedArguments): ReturnType<WaitingCalls['decide']> {
     const outcome = this.calls.decide(input, Date.now(), changed);
     if (!('type' in outcome)) this.accepted.push(input);

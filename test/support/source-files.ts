@@ -16,6 +16,8 @@ export interface SourceFile {
   readonly text: string;
   /** Of files of this repository, by their paths. */
   readonly local: readonly string[];
+  /** Of these, what is loaded with the file: all that is not imported for its types alone. */
+  readonly loads: readonly string[];
   /** Of packages and Node's modules, as written. */
   readonly packages: readonly string[];
 }
@@ -29,16 +31,20 @@ export function sourceFiles(): readonly SourceFile[] {
 
 function read(path: string): SourceFile {
   const text = readFileSync(resolve(ROOT, path), 'utf8');
-  const names = preProcessFile(text, true, true).importedFiles.map((file) => file.fileName);
+  const names = namesIn(text);
   const isLocal = (name: string): boolean => name.startsWith('.');
-  const local = names
-    .filter((name) => isLocal(name))
-    .map((name) => relative(ROOT, resolve(ROOT, dirname(path), name)).replaceAll('\\', '/'));
+  const localOf = (all: readonly string[]): readonly string[] =>
+    all.filter(isLocal).map((name) => relative(ROOT, resolve(ROOT, dirname(path), name)).replaceAll('\\', '/'));
   return {
     path,
     folder: path.includes('/') ? (path.split('/')[0] ?? '') : '',
     text,
-    local,
+    local: localOf(names),
+    loads: localOf(namesIn(text.replace(/^(import|export) type [^;]*;/gm, ''))),
     packages: names.filter((name) => !isLocal(name)),
   };
+}
+
+function namesIn(text: string): readonly string[] {
+  return preProcessFile(text, true, true).importedFiles.map((file) => file.fileName);
 }

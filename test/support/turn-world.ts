@@ -25,6 +25,7 @@ import { TURN_STATE_QUERY, type AgentTurnResult, type TurnState } from '../../sh
 import type { ScriptedModel, ScriptedModelServer, ScriptedRequest } from '../../testing/scripted-model.ts';
 import { startScriptedModel } from '../../testing/scripted-model.ts';
 import { workflowSource } from '../../worker/create-worker.ts';
+import { preloadedModules } from '../../worker/preloaded-modules.ts';
 import { LongshorePlugin, type LongshorePluginOptions } from '../../worker/plugin.ts';
 
 /** What a world is made of. */
@@ -104,7 +105,11 @@ let bundle: Promise<{ readonly code: string }> | undefined;
 
 /** Longshore's Workflows as one bundle, made once a process. */
 export function workflowBundle(): Promise<{ readonly code: string }> {
-  bundle ??= bundleWorkflowCode({ workflowsPath: workflowSource().workflowsPath ?? '', logger: quiet });
+  bundle ??= bundleWorkflowCode({
+    workflowsPath: workflowSource().workflowsPath ?? '',
+    preloadModules: preloadedModules(),
+    logger: quiet,
+  });
   return bundle;
 }
 

@@ -81,13 +81,7 @@ describe('files', () => {
   });
 
   it('[STRUCT-4] of Workflow code and what it imports use no clock of their own, no chance, no I/O', () => {
-    const seen = new Set<string>();
-    const visit = (path: string): void => {
-      if (seen.has(path)) return;
-      seen.add(path);
-      for (const next of byPath.get(path)?.local ?? []) visit(next);
-    };
-    visit('workflows/index.ts');
+    const seen = reachedFrom('workflows/index.ts', 'local');
     expect(seen.size).toBeGreaterThan(10);
     const impure = /\b(Math\.random|fetch|setTimeout|setInterval|process|Buffer|require)\s*[.(]|\bnew Date\(\)/;
     const wrong = [...seen].filter((path) => {
@@ -96,7 +90,25 @@ describe('files', () => {
     });
     expect(wrong).toEqual([]);
   });
+
+  it('[STRUCT-9] that all Workflows of a Worker share keep nothing in their modules', () => {
+    const isStateful = (path: string): boolean =>
+      /^(export )?(let |(const|static) .*(= new (Map|Set|WeakMap)\b|= \[\];))/m.test(byPath.get(path)?.text ?? '');
+    const shared = reachedFrom('workflows/preload.ts', 'loads');
+    expect([...shared].filter(isStateful)).toEqual([]);
+    const alone = [...reachedFrom('workflows/index.ts', 'loads')].filter((path) => !shared.has(path));
+    expect(alone.filter(isStateful).length).toBeGreaterThan(0);
+    expect(alone.length).toBeLessThan(15);
+  });
 });
+
+/** A file and all that it imports, itself or by others. */
+function reachedFrom(path: string, by: 'local' | 'loads', seen = new Set<string>()): ReadonlySet<string> {
+  if (seen.has(path)) return seen;
+  seen.add(path);
+  for (const next of byPath.get(path)?.[by] ?? []) reachedFrom(next, by, seen);
+  return seen;
+}
 
 /** Every cycle once, as a path that ends where it began. */
 function cycles(): readonly string[] {

@@ -12,6 +12,11 @@ const waitingSince = new Map<string, number>();
 
 type Registered = Pick<AgentTurnInput, 'searchAttributes' | 'reminderAttribute'>;
 
+/** Whether people see already that a turn waits since then, or with null that it does not; or can be shown nothing. */
+export function isShown(turnId: string, since: number | null, { searchAttributes }: Registered): boolean {
+  return !searchAttributes || (waitingSince.get(turnId) ?? null) === since;
+}
+
 /** Shows that a turn waits since then, or with null that it does not; nothing is sent where nothing changes. */
 export function showWaiting(turnId: string, since: number | null, registered: Registered): void {
   const before = earliest();

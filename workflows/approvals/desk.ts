@@ -1,7 +1,7 @@
 // Where the calls of a turn wait for a person: parks them, takes decisions, keeps deadlines, and sees that the pause is on
 // record for as long as anything waits. Nothing here costs anything while nothing waits.
 import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
-import type { PauseRecord, ProposedCall, TurnIdentity } from '../../shared/activities.ts';
+import type { CommitStepResult, PauseRecord, ProposedCall, TurnIdentity } from '../../shared/activities.ts';
 import type { ApprovalEventType } from '../../shared/approval-events.ts';
 import type {
   ApprovalGrant,
@@ -12,7 +12,7 @@ import type {
 } from '../../shared/approvals.ts';
 import type { BlobRef } from '../../shared/file-store.ts';
 import type { AgentTurnInput } from '../../shared/turn.ts';
-import { showReminder, showWaiting } from './attributes.ts';
+import { isShown, showReminder, showWaiting } from './attributes.ts';
 import { Grants } from './grants.ts';
 import { Notices } from './notices.ts';
 import { keepOnRecord } from './pause.ts';
@@ -31,10 +31,13 @@ export interface DeskOptions {
   /** Keys of calls that have no result yet. */
   readonly openCalls: ReadonlySet<string>;
   /** Puts a pause on record. */
-  readonly commitPause: (pause: PauseRecord) => Promise<void>;
+  readonly commitPause: (pause: PauseRecord) => Promise<CommitStepResult>;
 }
 
 const WALL_TIME = 'wall-time';
+const STATUS = 'status';
+/** A server takes as long over Search Attributes as over all else of a decision: the call goes first, and they follow. */
+const STATUS_LAG_MS = 1_000;
 /** One notice tells of so many calls: its Activity has time for all, and its input fits into a payload. */
 const NOTICE_CALLS = 50;
 
@@ -57,6 +60,10 @@ export class ApprovalDesk {
   private readonly notices = new Notices();
   /** Waits that are on record, as keys. */
   private recorded: ReadonlySet<string> = new Set();
+  /** Waits that have ended and are still to be told of. */
+  private readonly ended: Wait[] = [];
+  /** Whether what follows from a wait's end begins before it is told; not so in turns from before 2026-12-01. */
+  private isToldLater = false;
   private keeping: Promise<void> | undefined;
   private checking = 0;
 
@@ -106,6 +113,19 @@ export class ApprovalDesk {
     await this.keeping;
   }
 
+  /** Tells of the waits that have ended. Called as soon as the call that a person allowed has been begun. */
+  tellEnds(): void {
+    for (const { call, end } of this.ended.splice(0)) {
+      if (end) this.tellEnd(call, end);
+    }
+  }
+
+  /** A call of the turn has its result: what is still to be told of waits that have ended is told now. */
+  callSettled(): void {
+    this.tellEnds();
+    this.show();
+  }
+
   /** Takes a decision. Raises nothing: a refusal is for the caller to tell. */
   decide(
     input: ResolveApprovalInput,
@@ -126,6 +146,7 @@ export class ApprovalDesk {
 
   /** At the turn's end: notices are out, and no decision is without its answer. */
   async close(): Promise<void> {
+    this.callSettled();
     if (this.checking > 0) await condition(() => this.checking === 0);
     await this.notices.delivered();
   }
@@ -142,7 +163,7 @@ export class ApprovalDesk {
         open: () => calls.open(),
         isAllParked: () => options.openCalls.size === calls.open().length,
         commit: options.commitPause,
-        recorded: (fresh) => this.tellWaiting(fresh),
+        recorded: (fresh, { hooks }) => this.tellWaiting(fresh, hooks),
         failed: (problem) => {
           for (const call of calls.open()) calls.end(call, { type: 'unrecorded', at: Date.now(), problem });
         },
@@ -154,23 +175,30 @@ export class ApprovalDesk {
     this.keeping = undefined;
   }
 
-  private tellWaiting(fresh: readonly WaitingCall[]): void {
+  private tellWaiting(fresh: readonly WaitingCall[], hooks: boolean | undefined): void {
     const open = new Set(this.calls.open().map(recordKey));
     this.recorded = new Set([...this.recorded, ...fresh.map(recordKey)]);
     this.show();
+    if (hooks !== undefined) {
+      this.isToldLater = true;
+      this.notices.isHeard = hooks;
+    }
+    if (hooks === false) return;
     this.tell(
       'waiting',
       fresh.filter((call) => open.has(recordKey(call))),
     );
   }
 
-  private leave({ call, end }: Wait): WaitEnd {
+  private leave(wait: Wait): WaitEnd {
+    const { call, end } = wait;
     if (!end) throw new TypeError(`${call.callKey} waits on`);
     const open = this.calls.open();
     if (!open.some((other) => other.since === call.since)) this.timers.stop(batchOf(call));
     if (open.length === 0) this.timers.stop(WALL_TIME);
-    if (this.recorded.has(recordKey(call))) this.tellEnd(call, end);
-    this.show();
+    if (this.recorded.has(recordKey(call))) this.ended.push(wait);
+    if (this.isToldLater) this.showSoon();
+    else this.callSettled();
     return end;
   }
 
@@ -181,9 +209,18 @@ export class ApprovalDesk {
   }
 
   private show(): void {
+    this.timers.stop(STATUS);
+    showWaiting(this.turn.workflowId, this.waitingSince(), this.options.input);
+  }
+
+  private showSoon(): void {
+    if (isShown(this.turn.workflowId, this.waitingSince(), this.options.input)) return;
+    this.timers.start(STATUS, [{ afterMs: STATUS_LAG_MS, run: () => this.show() }]);
+  }
+
+  private waitingSince(): number | null {
     const waiting = this.waiting();
-    const since = waiting.length === 0 ? null : Math.min(...waiting.map((call) => call.since));
-    showWaiting(this.turn.workflowId, since, this.options.input);
+    return waiting.length === 0 ? null : Math.min(...waiting.map((call) => call.since));
   }
 
   private tell(event: ApprovalEventType, calls: readonly WaitingCall[]): void {

@@ -24,7 +24,7 @@ import { waitForAnswer, waitForApproval, waitForOutcome } from './waiting-call.t
 
 /** What a gated call is settled with. */
 export interface Asking {
-  readonly desk: Pick<ApprovalDesk, 'wait' | 'grants' | 'denials' | 'changedCalls'>;
+  readonly desk: Pick<ApprovalDesk, 'wait' | 'tellEnds' | 'grants' | 'denials' | 'changedCalls'>;
   readonly settings: ApprovalSettings;
   readonly step: StepSoFar;
   /** Whether the turn is cancelled, so that nothing may be begun. */
@@ -85,7 +85,9 @@ async function runApproved(call: ProposedCall, decided: DecidedCall, asking: Ask
     if (asking.isCancelled()) {
       return { call, result: { spoken: cancelledApproved(call) }, decided: standing };
     }
-    const settled = { ...(await asking.run(call, generation)), decided: standing, generation };
+    const running = asking.run(call, generation);
+    asking.desk.tellEnds();
+    const settled = { ...(await running), decided: standing, generation };
     if (outcomeOf(settled) !== 'unknown') return settled;
     const known = wordsOf(settled);
     const { desk, settings, step } = asking;

@@ -9,7 +9,7 @@ import { notify } from '../activities.ts';
 export class Notices {
   private readonly pending = new Set<Promise<void>>();
   /** Until a Worker has said that it has no hook. */
-  private isHeard = true;
+  isHeard = true;
 
   /**
    * Sends a notice beside the turn's work. What ends a wait is not told where the Worker had no hook when the wait began; a

@@ -2,7 +2,7 @@
 // settled and nothing of the step runs. The record stands in history before the wait counts, and the store mirrors it.
 import { ActivityFailure, condition } from '@temporalio/workflow';
 import type { AgentSpec } from '../../shared/agent-spec.ts';
-import type { PauseRecord } from '../../shared/activities.ts';
+import type { CommitStepResult, PauseRecord } from '../../shared/activities.ts';
 import type { WaitingCall } from '../../shared/approvals.ts';
 import { errorRecordOf } from '../failures.ts';
 import type { SettledCall } from '../../shared/results.ts';
@@ -15,9 +15,9 @@ export interface PauseKeeping {
   readonly open: () => readonly WaitingCall[];
   /** Whether every call without a result waits. */
   readonly isAllParked: () => boolean;
-  readonly commit: (pause: PauseRecord) => Promise<void>;
-  /** Called with what is newly on record. */
-  readonly recorded: (fresh: readonly WaitingCall[]) => void;
+  readonly commit: (pause: PauseRecord) => Promise<CommitStepResult>;
+  /** Called with what is newly on record, and with what came of recording it. */
+  readonly recorded: (fresh: readonly WaitingCall[], result: CommitStepResult) => void;
   /** Called when the pause can never be recorded. */
   readonly failed: (problem: string) => void;
 }
@@ -41,23 +41,22 @@ export async function keepOnRecord(step: () => StepSoFar, keeping: PauseKeeping)
     }
     const waiting = keeping.open();
     const held = toHold();
-    const isDone = await tryCommit(pauseRecord(step(), waiting, keeping.spec), keeping);
-    if (!isDone) continue;
+    const result = await tryCommit(pauseRecord(step(), waiting, keeping.spec), keeping);
+    if (!result) continue;
     heldBefore = new Set(held);
     const fresh = waiting.filter(isFresh);
     for (const call of fresh) known.add(keyOf(call));
-    keeping.recorded(fresh);
+    keeping.recorded(fresh, result);
   }
 }
 
-async function tryCommit(pause: PauseRecord, keeping: PauseKeeping): Promise<boolean> {
+async function tryCommit(pause: PauseRecord, keeping: PauseKeeping): Promise<CommitStepResult | null> {
   try {
-    await keeping.commit(pause);
-    return true;
+    return await keeping.commit(pause);
   } catch (failure) {
     const isPassing = failure instanceof ActivityFailure && failure.retryState === 'MAXIMUM_ATTEMPTS_REACHED';
     if (!isPassing) keeping.failed(errorRecordOf(failure).message);
     else await condition(() => keeping.open().length === 0, RETRY_PAUSE_MS);
-    return false;
+    return null;
   }
 }

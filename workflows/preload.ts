@@ -1,0 +1,41 @@
+// What is the same for all Workflows of a Worker, loaded once for all: without this each Workflow would hold, and load after an
+// eviction, a copy of its own. Nothing here, nor what it imports, may keep state in its module; the modules that do
+// (`agent-turn.ts`, `approvals/attributes.ts`, `approvals/handler.ts`) are loaded by each Workflow.
+import '../shared/activity-options.ts';
+import '../shared/approval-texts.ts';
+import '../shared/approvals.ts';
+import '../shared/call-key.ts';
+import '../shared/digest.ts';
+import '../shared/discovery-tools.ts';
+import '../shared/errors.ts';
+import '../shared/json.ts';
+import '../shared/payload-limit.ts';
+import '../shared/placement.ts';
+import '../shared/policy.ts';
+import '../shared/results.ts';
+import '../shared/retention.ts';
+import '../shared/sandbox-tools.ts';
+import '../shared/sweep.ts';
+import '../shared/turn.ts';
+import './activities.ts';
+import './approvals/decision-form.ts';
+import './approvals/gated-call.ts';
+import './approvals/grants.ts';
+import './approvals/notices.ts';
+import './approvals/pause-record.ts';
+import './approvals/pause.ts';
+import './approvals/refusals.ts';
+import './approvals/timers.ts';
+import './approvals/waiting-call.ts';
+import './approvals/waiting-calls.ts';
+import './budget.ts';
+import './catalogs.ts';
+import './commit-parts.ts';
+import './commit-size.ts';
+import './deferred-calls.ts';
+import './failures.ts';
+import './patches.ts';
+import './policy-check.ts';
+import './resume-check.ts';
+import './retries.ts';
+import './sweep-stages.ts';
