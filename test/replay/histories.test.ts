@@ -71,6 +71,7 @@ describe('a stored history', () => {
   it('[REPLAY-1] is there for every kind of turn', () => {
     expect(names.sort()).toEqual([
       'ask-approved-and-denied',
+      'ask-call-first',
       'ask-cancelled',
       'ask-changed-arguments',
       'ask-expired',
