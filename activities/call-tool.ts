@@ -166,8 +166,11 @@ async function send(
     return errorFacts(input, error);
   }
   const facts = await keep(input, response, attempt, dependencies);
-  const isOvertaken = pool.toolChanges.isOvertaken(input.turn.workflowId, input.server);
-  return isOvertaken ? { ...facts, note: { ...noteOf(facts), catalogChanged: true } } : facts;
+  const { workflowId } = input.turn;
+  if (!pool.toolChanges.isOvertaken(workflowId, input.server)) return facts;
+  // A turn that loads catalogs loads this one anew: it is told once.
+  if (input.checkSchema) pool.toolChanges.listing(workflowId, input.server);
+  return { ...facts, note: { ...noteOf(facts), catalogChanged: true } };
 }
 
 /** Never seen by anybody: the facts say it. */

@@ -69,6 +69,11 @@ export class TurnCatalogs {
     this.outdated.add(server);
   }
 
+  /** A server said that its list of tools has changed: what is found there may be others now. What is all shown stays so. */
+  overtaken(server: string): void {
+    if (this.hidden.includes(server)) this.outdated.add(server);
+  }
+
   /** Loads anew what has changed. What cannot be loaded stays as it was, to be loaded the next time; rejects when cancelled. */
   async renew(): Promise<void> {
     const renewing = [...this.outdated].map(async (server) => {

@@ -4,6 +4,7 @@ import type { AgentSpec } from '../shared/agent-spec.ts';
 import type { CallToolInput, CommittedResult, ProposedCall, StepCommit, TurnIdentity } from '../shared/activities.ts';
 import type { ServerCatalogRef } from '../shared/catalog.ts';
 import { DEFAULT_DISCOVERY_TOKENS, DISCOVERY_SERVER } from '../shared/discovery-tools.ts';
+import { isObject } from '../shared/json.ts';
 import { decidePlacement, type PlacementDecision } from '../shared/placement.ts';
 import { commitResult, placementFactsOf, type SettledCall } from '../shared/results.ts';
 import { retentionOfTool } from '../shared/retention.ts';
@@ -119,6 +120,7 @@ async function send(call: ProposedCall, input: CallToolInput, { catalogs }: Call
   try {
     const facts = await callTool(input);
     if (facts.schemaChanged) catalogs?.changed(call.server);
+    else if (isObject(facts.note) && facts.note['catalogChanged'] === true) catalogs?.overtaken(call.server);
     return { call, result: { facts } };
   } catch (failure) {
     return { call, result: { spoken: afterFailure(call, failure, isCancellation(failure)) } };

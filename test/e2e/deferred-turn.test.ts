@@ -19,7 +19,7 @@ import type { WorldWorkerPlan } from '../support/world-worker.ts';
 
 const ORDERS = [lookup('get_order'), lookup('list_orders', {}), action('refund'), lookup('secret')];
 const SHOP = { tools: [...ORDERS, ...BULK] };
-const NAMES = ['found', 'idle', 'early', 'gated', 'moving', 'late', 'stuck', 'partly', 'shown'] as const;
+const NAMES = ['found', 'idle', 'early', 'gated', 'moving', 'growing', 'late', 'stuck', 'partly', 'shown'] as const;
 
 let folder: string;
 let shops: Readonly<Record<(typeof NAMES)[number], Shop>>;
@@ -310,6 +310,29 @@ describe.concurrent('a deferred tool', () => {
       'called publish {}',
       'called get_order {"number":"A-1"}',
       'called list_orders {}',
+    ]);
+  });
+
+  it('[DISC-25] that is new since its server said that its list has changed is found in the same turn', async () => {
+    shops.growing.become({
+      tools: [action('publish', {}), ...SHOP.tools],
+      next: { tools: [...SHOP.tools, lookup('track_parcel', { parcel: { type: 'string' } })] },
+    });
+    const search = { name: 'search_tools', arguments: { query: 'track parcel', mcp_server: 'growing' } };
+    const script = inOrder(
+      { toolCalls: [wrapped('growing', 'publish', {})] },
+      { toolCalls: [search] },
+      { toolCalls: [wrapped('growing', 'track_parcel', { parcel: 'P-1' })] },
+      { text: 'done' },
+    );
+    const turn = await world.run({ mcp_servers: [free('growing')] }, { script });
+    expect(toolTexts(turn.requests[3]).slice(1)).toEqual([
+      expect.stringContaining('track_parcel'),
+      'track_parcel of {"parcel":"P-1"}\n',
+    ]);
+    expect(loadsOf(turn)).toEqual([
+      ['growing', 'call'],
+      ['growing', 'changed'],
     ]);
   });
 

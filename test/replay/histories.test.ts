@@ -178,15 +178,18 @@ describe('a stored history of deferred tools', () => {
     await expect(replay(wrong)).rejects.toThrow(nondeterminism);
   });
 
-  it('[REPLAY-8] fails when a schema that changed did not', async () => {
+  it('[REPLAY-8] fails when what changed did not', async () => {
     const changed = load('deferred-changed');
     const results = activitiesOf<CallToolInput>(changed, 'longshoreCallTool');
-    const nth = results.findIndex(({ input }) => input.tool === 'refund');
-    const same = tamper<ResultFacts>(changed, { type: 'longshoreCallTool', nth, what: 'result' }, (facts) => {
-      const { schemaChanged: _changed, ...rest } = facts;
-      return rest;
-    });
-    await expect(replay(same)).rejects.toThrow(nondeterminism);
+    // The server says so with the result of one call, and another finds its own schema changed.
+    const unchanged = ['publish', 'refund'].reduce((history, tool) => {
+      const nth = results.findIndex(({ input }) => input.tool === tool);
+      return tamper<ResultFacts>(history, { type: 'longshoreCallTool', nth, what: 'result' }, (facts) => {
+        const { schemaChanged: _changed, note: _note, ...rest } = facts;
+        return rest;
+      });
+    }, changed);
+    await expect(replay(unchanged)).rejects.toThrow(nondeterminism);
   });
 });
 
