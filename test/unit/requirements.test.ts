@@ -5,9 +5,13 @@ import { sourceFiles } from '../support/source-files.ts';
 
 const tests = sourceFiles().filter((file) => file.path.endsWith('.test.ts'));
 const ids = REQUIREMENTS.map((requirement) => requirement.id);
-/** An id in a test's name: at the beginning of a text in quotes. */
+/** The ids in a test's name: at the beginning of a text in quotes. */
 const cited = new Set(
-  tests.flatMap((file) => [...file.text.matchAll(/['"`]\[([A-Z]+\d?-\d+)\]/g)].map((match) => match[1] ?? '')),
+  tests.flatMap((file) =>
+    [...file.text.matchAll(/['"`]((?:\[[A-Z]+\d?-\d+\] ?)+)/g)].flatMap(([, names = '']) =>
+      [...names.matchAll(/[A-Z]+\d?-\d+/g)].map(([id]) => id),
+    ),
+  ),
 );
 
 describe('the list of requirements', () => {
