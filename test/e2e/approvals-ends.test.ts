@@ -259,13 +259,12 @@ describe.concurrent('a denied call', () => {
 });
 
 describe.concurrent('approved for the rest of the session', () => {
-  it('[ASK-18] [ASK-23] the same tool runs unasked, in this turn and the next of the session, and the record names who allowed it', async () => {
+  it('[ASK-18] the same tool runs unasked, in this turn and the next of the session, and the record names who allowed it', async () => {
     const one = { toolCalls: [call('change', { n: 's1' })] };
     const two = { toolCalls: [call('change', { n: 's2' })] };
     const first = await world.start(gated(), { text: 'Go on.', script: inOrder(one, two, { text: 'done' }) });
     await decide(at(world, first), await waitingCall(first), { type: 'approve', forSession: true });
-    const { result, history } = await first.ended();
-    expect(followsDecision(history)).toEqual(['longshoreCallTool', 'longshoreNotify']);
+    const { result } = await first.ended();
     const [grant] = result.grants ?? [];
     expect(grant).toMatchObject({ server: 'desk', tool: 'change', approver: 'ann@test' });
     expect((grant?.expiresAt ?? 0) - (grant?.grantedAt ?? 0)).toBe(86_400_000);
@@ -291,6 +290,14 @@ describe.concurrent('approved for the rest of the session', () => {
     await decide(at(world, other), await waitingCall(other), 'deny');
     await other.result();
     expect(runsOf('g3')).toBe(0);
+  });
+});
+
+describe.concurrent('an approved call', () => {
+  it('[ASK-23] is begun before the hook is told and the status shown', async () => {
+    const turn = await asking(gated(), [call('change', { n: 'first' })]);
+    await decide(at(world, turn), await waitingCall(turn), 'approve');
+    expect(followsDecision((await turn.ended()).history)).toEqual(['longshoreCallTool', 'longshoreNotify']);
   });
 });
 
