@@ -1,5 +1,5 @@
-// Before a call is sent: whether its tool still has the schema that the turn knows. One that has another, or is gone, is not
-// called; the answer says so, with what there is now. Source: architecture D12, case srv-2.
+// Before a call is sent: whether its tool still has the schema that the turn knows. One that has another, does not only read any
+// more, or is gone, is not called; the answer says so, with what there is now. Source: architecture D12, case srv-2.
 import type { Attempt } from './attempt.ts';
 import { listTimeoutOf } from './catalogs/ask-server.ts';
 import { cleanedSchema } from './catalogs/clean-schema.ts';
@@ -37,20 +37,32 @@ export async function checkSchema(input: CallToolInput, check: SchemaCheck): Pro
   const signal = AbortSignal.any([check.attempt.signal, deadline]);
   try {
     const offered = await check.present.of(server, signal);
-    if (offered.hashes.get(tool) === schemaHash) return null;
-    const { listing, hashes, problems } = offered.listing
-      ? { ...offered, listing: offered.listing }
-      : await check.present.asked(server, signal);
-    const definition = listing.tools.find(({ name }) => name === tool);
-    const is = hashes.get(tool);
-    if (is === schemaHash) return null;
-    if (!definition || is === undefined) return await gone(input, { hashes, problems });
+    if (isAsKnown(input, offered)) return null;
+    const now = offered.listing ? { ...offered, listing: offered.listing } : await check.present.asked(server, signal);
+    if (isAsKnown(input, now)) return null;
+    const definition = now.listing.tools.find(({ name }) => name === tool);
+    const is = now.hashes.get(tool);
+    if (!definition || is === undefined) return await gone(input, now);
+    if (is === schemaHash) return await mayWrite(input);
     const schema = JSON.stringify(cleanedSchema(definition.inputSchema, check.dependencies.redact));
     return await changed(input, is, schema);
   } catch (error) {
     if (!deadline.aborted || error !== deadline.reason || check.attempt.signal.aborted) throw error;
     throw listedLate(server, listTimeoutMs);
   }
+}
+
+/** Policy went by what the tool was: one that only read may have run without a person, and been sent again. */
+function isAsKnown({ tool, schemaHash, effect }: CallToolInput, { hashes, reading }: Offered): boolean {
+  return hashes.get(tool) === schemaHash && (effect !== 'read' || reading.has(tool));
+}
+
+async function mayWrite(input: CallToolInput): Promise<StagedFacts> {
+  const { server, tool, schemaHash } = input;
+  const text =
+    `Tool ${quoted(tool)} of server ${quoted(server)} was not called: it only read when this turn learned of it, and its server ` +
+    'does not say so any more. Nothing was sent. If it is still to be called, call it again: whether it may run is decided anew.';
+  return { ...(await textFacts(input, 'error', text)), schemaChanged: { was: schemaHash, is: schemaHash } };
 }
 
 async function changed(input: CallToolInput, is: string, schema: string): Promise<StagedFacts> {
@@ -70,7 +82,10 @@ async function wayOn(server: string, tool: string, schema: string): Promise<stri
   return `Its new schema is large: see it with ${by}, then call it again.`;
 }
 
-async function gone(input: CallToolInput, { hashes, problems }: Offered): Promise<StagedFacts> {
+async function gone(
+  input: CallToolInput,
+  { hashes, problems }: Pick<Offered, 'hashes' | 'problems'>,
+): Promise<StagedFacts> {
   const { server, tool, schemaHash: was } = input;
   const problem = problems.get(tool);
   const why =

@@ -15,8 +15,10 @@ import {
 } from '../support/catalog-world.ts';
 import { startHttpServer } from '../support/mcp-http-server.ts';
 
-const notify = listedTool('notify');
-const quit = listedTool('quit');
+const reading = (name: string, args: readonly string[] = []) =>
+  listedTool(name, args, { annotations: { readOnlyHint: true } });
+const notify = reading('notify');
+const quit = reading('quit');
 
 const load = async (world: CatalogWorld, more: Parameters<typeof specServer>[1] = {}, known?: string) =>
   world.run('longshoreLoadCatalog', {
@@ -128,7 +130,7 @@ describe('a catalog that is loaded in the middle of a turn', () => {
 });
 
 describe('a tool at the time of its call', () => {
-  const before = [notify, quit, listedTool('look', ['at'])];
+  const before = [notify, quit, reading('look', ['at'])];
 
   async function turnWith(tools: Parameters<CatalogWorld['offer']>[1]['tools']) {
     const world = await createCatalogWorld({ shop: { tools } });
@@ -150,7 +152,7 @@ describe('a tool at the time of its call', () => {
 
   test('[LOAD-12] srv-2: that has changed is not sent, once its server said so; the answer has the new schema', async () => {
     const { world, facts, call } = await turnWith(before);
-    const look = listedTool('look', ['place']);
+    const look = reading('look', ['place']);
     await world.offer('shop', { tools: [notify, quit, look] });
     await call('notify');
     const result = await call('look');
@@ -170,9 +172,28 @@ describe('a tool at the time of its call', () => {
     expect(await call('look', { arguments: { place: 'b' }, schemaHash })).toMatchObject({ outcome: 'ok' });
   });
 
+  test('[LOAD-12] that only read, and may write by now, is not sent before it is judged anew', async () => {
+    const { world, facts, call } = await turnWith(before);
+    await world.offer('shop', { tools: [notify, quit, listedTool('look', ['at'])] });
+    await call('notify');
+    const result = await call('look');
+    expect(result).toMatchObject({ outcome: 'error', schemaChanged: { is: result.schemaChanged?.was } });
+    expect(result.inlineText).toContain('Nothing was sent');
+    expect(await world.asked('shop')).not.toContain('called look');
+    const next = await world.run('longshoreLoadCatalog', {
+      turn: world.turn,
+      server: specServer('shop'),
+      reason: 'changed',
+      known: facts.hash,
+    });
+    const { tags, effect } = await judge(world, next, proposed('look', { at: 'a' }));
+    expect({ tags, effect }).toEqual({ tags: ['@write'], effect: 'write' });
+    expect(await call('look', { effect: 'write' })).toMatchObject({ outcome: 'ok' });
+  });
+
   test('[LOAD-12] that is gone says so, and what its server has', async () => {
     const { world, call } = await turnWith(before);
-    await world.offer('shop', { tools: [notify, listedTool('looks', ['at'])] });
+    await world.offer('shop', { tools: [notify, reading('looks', ['at'])] });
     await call('notify');
     const result = await call('look');
     expect(result).toMatchObject({ outcome: 'error', schemaChanged: { is: null } });
@@ -192,7 +213,7 @@ describe('a tool at the time of its call', () => {
   });
 
   test('[LOAD-12] srv-2: beside others that changed is called, and the change is recorded once', async () => {
-    const { world, call } = await turnWith([...before, listedTool('other')]);
+    const { world, call } = await turnWith([...before, reading('other')]);
     await world.offer('shop', { tools: before });
     const called = [await call('notify'), await call('look'), await call('look')];
     expect(called.map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'ok']);
@@ -202,7 +223,7 @@ describe('a tool at the time of its call', () => {
 
   test('[LOAD-12] of a server that came back with another list is not sent', async () => {
     const { world, call } = await turnWith(before);
-    await world.offer('shop', { tools: [listedTool('look', ['place'])] });
+    await world.offer('shop', { tools: [reading('look', ['place'])] });
     await call('quit');
     // Until its process has ended it is the one that was listed.
     await vi.waitFor(async () => expect((await call('look')).schemaChanged).toBeDefined(), { timeout: 20_000 });
@@ -213,7 +234,7 @@ describe('a tool at the time of its call', () => {
   test('[LOAD-12] whose new schema is large is told by the way to it', async () => {
     const { world, call } = await turnWith(before);
     const many = Array.from({ length: 600 }, (_, index) => `argument_number_${index}`);
-    await world.offer('shop', { tools: [notify, listedTool('look', many)] });
+    await world.offer('shop', { tools: [notify, reading('look', many)] });
     await call('notify');
     const result = await call('look');
     expect(result.inlineText).toContain('get_tool_info with mcp_server "shop" and tool_name "look"');
@@ -222,7 +243,7 @@ describe('a tool at the time of its call', () => {
 
   test('[LOAD-12] that writes leaves its journal empty: nothing was sent', async () => {
     const { world, call } = await turnWith(before);
-    await world.offer('shop', { tools: [notify, listedTool('look', ['place'])] });
+    await world.offer('shop', { tools: [notify, reading('look', ['place'])] });
     await call('notify');
     const input = { effect: 'write' as const, arguments: { at: 'a' } };
     expect(await call('look', input)).toMatchObject({ outcome: 'error', schemaChanged: {} });
@@ -239,7 +260,7 @@ describe('a tool at the time of its call', () => {
   });
 
   test('[LOAD-12] whose session was refused is compared anew before it goes out again', async () => {
-    let tools = [listedTool('json', ['at']), listedTool('stream')];
+    let tools = [reading('json', ['at']), reading('stream')];
     const server = await startHttpServer({ tools: () => tools });
     const world = await createCatalogWorld(
       {},
@@ -256,7 +277,7 @@ describe('a tool at the time of its call', () => {
     };
     expect(await call('json')).toMatchObject({ outcome: 'ok' });
     const sent = () => server.seen.filter(({ rpc }) => rpc === 'tools/call').length;
-    tools = [listedTool('json', ['place']), listedTool('stream')];
+    tools = [reading('json', ['place']), reading('stream')];
     for (const effect of ['write', 'read'] as const) {
       server.forgetSessions(404);
       const before = sent();
