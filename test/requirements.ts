@@ -86,6 +86,11 @@ export const REQUIREMENTS: readonly Requirement[] = [
     'D9',
   ),
   of('APPR-15', 'A history tells what waits, what was decided and which results were made anew', 'D9'),
+  of(
+    'APPR-16',
+    'An unknown outcome of an approved call is resolved on the command line, and never sent again unasked',
+    'D11',
+  ),
   of('WIRE-1', 'Instructions, seed messages and the message reach the model in this order', 'D17'),
   of('WIRE-2', 'Seed messages alone suffice; with nothing to answer nothing starts', 'D17'),
   of('WIRE-3', 'Model params reach the wire, unknown ones too', 'D17'),

@@ -4,7 +4,16 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { type CliEnd, type CliRun, type CliWorld, expectDone, expectError, openWorld, plan } from '../support/cli.ts';
+import {
+  type CliEnd,
+  type CliRun,
+  type CliWorld,
+  expectDone,
+  expectError,
+  openWorld,
+  plan,
+  PROJECT,
+} from '../support/cli.ts';
 
 // Whole processes, on machines of two cores that do other things too.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -243,6 +252,47 @@ describe('a decision that cannot stand', () => {
     );
     for (const end of ends) expectError(end, 'TemporalUnavailable', 3, /127\.0\.0\.1:1/);
     expect(ends).toHaveLength(3);
+  });
+});
+
+describe('an approved call whose outcome nobody knows', () => {
+  it('[APPR-16] waits for a person, is resolved once, and is never sent again unasked', async () => {
+    const record = join(world.folder, 'sent.txt');
+    // Its server ends in the middle of the call: the request was out, and there is no answer.
+    const server = { command: process.execPath, args: [join(PROJECT, 'test/support/mcp-stdio-server.ts'), 'plain'] };
+    const frail = { ...server, env: { RECORD_FILE: record } };
+    const mcp = await world.write('frail.json', JSON.stringify({ mcpServers: { frail } }));
+    await world.write(
+      'frail.yaml',
+      writer().replace(/- \{name: fs.*\}/, '- {name: frail, preload: true, enable_tools: [die]}'),
+    );
+    const message = plan({ toolCalls: [{ name: 'frail__die', arguments: {} }] }, { text: 'understood' });
+    const running = world.start(['run', 'frail.yaml', '--json', '--mcp', mcp, '--message', message]);
+    const [id = ''] = await idsOf(running);
+    expectDone(await world.longshore(['approvals', 'approve', id]));
+    await running.says(/approvals resolve/);
+    expect(await world.json('approvals', 'list', '--turn', id.split(':')[0] ?? '')).toMatchObject([
+      { id, kind: 'outcome', tool: 'die' },
+    ]);
+    const shown = await world.longshore(['approvals', 'show', id]);
+    for (const way of ['--run-again', '--done', '--give-up']) expect(shown.stdout).toContain(way);
+    expectError(
+      await world.longshore(['approvals', 'approve', id]),
+      'ApprovalInvalid',
+      1,
+      /waits for what became of it/,
+    );
+    const decided = await world.json('approvals', 'resolve', id, '--done', '--as', 'ann@desk', '--reason', 'I looked');
+    expect(decided).toMatchObject({ id, repeated: false });
+    const turn = await ended(running);
+    expect(turn.steps[0]?.toolCalls[0]).toMatchObject({
+      outcome: 'ok',
+      decisions: [
+        { decision: 'approve' },
+        { decision: 'outcome', choice: 'done', approver: 'ann@desk', reason: 'I looked' },
+      ],
+    });
+    expect((await readFile(record, 'utf8')).match(/die/g)).toHaveLength(1);
   });
 });
 
