@@ -43,7 +43,7 @@ export async function checkSchema(input: CallToolInput, check: SchemaCheck): Pro
     const definition = now.listing.tools.find(({ name }) => name === tool);
     const is = now.hashes.get(tool);
     if (!definition || is === undefined) return await gone(input, now);
-    if (is === schemaHash) return await mayWrite(input);
+    if (is === schemaHash) return await mayMore(input, now);
     const schema = JSON.stringify(cleanedSchema(definition.inputSchema, check.dependencies.redact));
     return await changed(input, is, schema);
   } catch (error) {
@@ -52,16 +52,18 @@ export async function checkSchema(input: CallToolInput, check: SchemaCheck): Pro
   }
 }
 
-/** Policy went by what the tool was: one that only read may have run without a person, and been sent again. */
-function isAsKnown({ tool, schemaHash, effect }: CallToolInput, { hashes, reading }: Offered): boolean {
-  return hashes.get(tool) === schemaHash && (effect !== 'read' || reading.has(tool));
+/** Policy went by what the tool was: one that may do more now may be one that a person is to be asked about. */
+function isAsKnown({ tool, schemaHash, tags: known }: CallToolInput, { hashes, tags }: Offered): boolean {
+  if (hashes.get(tool) !== schemaHash) return false;
+  return known === undefined || (tags.get(tool) ?? []).every((tag) => known.includes(tag));
 }
 
-async function mayWrite(input: CallToolInput): Promise<StagedFacts> {
+async function mayMore(input: CallToolInput, { tags }: Offered): Promise<StagedFacts> {
   const { server, tool, schemaHash } = input;
   const text =
-    `Tool ${quoted(tool)} of server ${quoted(server)} was not called: it only read when this turn learned of it, and its server ` +
-    'does not say so any more. Nothing was sent. If it is still to be called, call it again: whether it may run is decided anew.';
+    `Tool ${quoted(tool)} of server ${quoted(server)} was not called: its server says that it may do more than this turn knew ` +
+    `(it is ${(tags.get(tool) ?? []).join(', ')} now). Nothing was sent. If it is still to be called, call it again: whether it ` +
+    'may run is decided anew.';
   return { ...(await textFacts(input, 'error', text)), schemaChanged: { was: schemaHash, is: schemaHash } };
 }
 

@@ -259,6 +259,8 @@ export interface CallToolInput {
   readonly discovery?: { readonly catalogs: readonly ServerCatalogRef[]; readonly tokens: number };
   /** Of the others: whether the schema is compared with what the server offers now, before anything is sent. */
   readonly checkSchema?: true;
+  /** With it: what policy went by, which is compared too. */
+  readonly tags?: readonly ToolTag[];
 }
 
 /** Input of `longshoreCommitStep`: what the next model call would have done in passing. */

@@ -155,7 +155,7 @@ function toolInput(call: ProposedCall, context: CallContext, generation: number)
     perResultTokens: perResultLimit(context.spec, call),
     previewCharacters: limits.preview_characters,
     imageTokens: limits.image_tokens,
-    ...(context.catalogs && !BUILT_IN_SERVERS.includes(call.server) && { checkSchema: true }),
+    ...(context.catalogs && !BUILT_IN_SERVERS.includes(call.server) && { checkSchema: true, tags: call.tags }),
   };
 }
 

@@ -2,7 +2,8 @@
 // connection lives and the server did not say that its list changed; then it is asked for anew, once for all who wait.
 import { setImmediate as nextLoop } from 'node:timers/promises';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { effectOf } from '../../shared/policy.ts';
+import type { ToolTag } from '../../shared/catalog.ts';
+import { tagsOf } from '../../shared/policy.ts';
 import type { ToolListing } from '../../shared/tool-server.ts';
 import { cleanedSchema, schemaHashOf } from './clean-schema.ts';
 
@@ -13,8 +14,8 @@ const CHUNK_TOOLS = 64;
 export interface Offered {
   /** Hashes of input schemas, by tool. */
   readonly hashes: ReadonlyMap<string, string>;
-  /** The tools that only read, by their annotations. */
-  readonly reading: ReadonlySet<string>;
+  /** What each may do, by its annotations. */
+  readonly tags: ReadonlyMap<string, readonly ToolTag[]>;
   /** Of tools that cannot be used as they are now: why. */
   readonly problems: ReadonlyMap<string, string>;
   /** Set where it was asked just now. */
@@ -50,8 +51,8 @@ export function createPresentTools({ pool, redact }: Pick<ActivityDependencies, 
 
   function remember(server: string, listing: ToolListing, hashes: ReadonlyMap<string, string>): Offered {
     const problems = new Map(listing.problems.map(({ tool, problem }) => [tool, redact(problem)]));
-    const readers = listing.tools.filter(({ annotations }) => effectOf(annotations, false) === 'read');
-    const offered = { hashes, reading: new Set(readers.map(({ name }) => name)), problems };
+    const tags = new Map(listing.tools.map(({ name, annotations }) => [name, tagsOf(annotations)]));
+    const offered = { hashes, tags, problems };
     known.set(server, { ...offered, isCurrent: listing.isCurrent ?? (() => false) });
     return offered;
   }

@@ -138,7 +138,8 @@ describe('a tool at the time of its call', () => {
     const { tools: known } = await world.catalog(facts.ref);
     const call = async (tool: string, more: Partial<CallToolInput> = {}) => {
       const schemaHash = known.find((one) => one.tool === tool)?.schemaHash ?? '';
-      const input = { arguments: { at: 'a' }, schemaHash, checkSchema: true as const, ...more };
+      const tags = ['@read-only'] as const;
+      const input = { arguments: { at: 'a' }, schemaHash, tags, checkSchema: true as const, ...more };
       return world.run('longshoreCallTool', callInput(world, ['shop', tool], input));
     };
     return { world, facts, call };
@@ -172,7 +173,7 @@ describe('a tool at the time of its call', () => {
     expect(await call('look', { arguments: { place: 'b' }, schemaHash })).toMatchObject({ outcome: 'ok' });
   });
 
-  test('[LOAD-12] that only read, and may write by now, is not sent before it is judged anew', async () => {
+  test('[LOAD-12] that may do more by now is not sent before it is judged anew', async () => {
     const { world, facts, call } = await turnWith(before);
     await world.offer('shop', { tools: [notify, quit, listedTool('look', ['at'])] });
     await call('notify');
@@ -188,7 +189,16 @@ describe('a tool at the time of its call', () => {
     });
     const { tags, effect } = await judge(world, next, proposed('look', { at: 'a' }));
     expect({ tags, effect }).toEqual({ tags: ['@write'], effect: 'write' });
-    expect(await call('look', { effect: 'write' })).toMatchObject({ outcome: 'ok' });
+    expect(await call('look', { effect: 'write', tags })).toMatchObject({ outcome: 'ok' });
+    await world.offer('shop', {
+      tools: [notify, quit, { ...listedTool('look', ['at']), annotations: { destructiveHint: true } }],
+    });
+    await call('notify');
+    const later = { callKey: 't1/1/0', effect: 'write' } as const;
+    const worse = await call('look', { ...later, tags });
+    expect(worse).toMatchObject({ outcome: 'error', schemaChanged: { is: worse.schemaChanged?.was } });
+    expect(worse.inlineText).toContain('@destructive');
+    expect(await call('look', { ...later, tags: ['@destructive'] })).toMatchObject({ outcome: 'ok' });
   });
 
   test('[LOAD-12] that is gone says so, and what its server has', async () => {
