@@ -36,7 +36,7 @@ export async function writeTarget(target: string, source: AsyncIterable<Uint8Arr
     throw new LongshoreError(
       'UsageInvalid',
       `${target} cannot be written: ${messageOf(error)}`,
-      'Name another file with -o.',
+      'Name another file, in a folder that is there and may be written to.',
       { cause: error },
     );
   }

@@ -3,7 +3,7 @@ import { lintCatalog, type LintFinding } from '../../shared/catalog-lint.ts';
 import { LongshoreError } from '../../shared/errors.ts';
 import type { CommandContext } from '../command.ts';
 import { errorLines } from '../failure.ts';
-import { number } from '../figures.ts';
+import { counted, number } from '../figures.ts';
 import type { Output } from '../output.ts';
 import { visible } from '../waiting-lines.ts';
 import { loadVersion, recordedCatalogs, versionDocument, type CatalogOptions } from './versions.ts';
@@ -35,8 +35,8 @@ export async function lintCatalogs(
     for (const finding of findings) {
       output.line(`${output.paint('yellow', finding.rule)}  ${namesOf(finding)} ${finding.message}`);
     }
-    const count = findings.length === 0 ? 'Nothing was found' : `${number(findings.length)} findings`;
-    output.line(`${count} in ${number(tools.length)} tools of ${number(loaded.length)} servers.`);
+    const count = findings.length === 0 ? 'Nothing was found' : counted(findings.length, 'finding');
+    output.line(`${count} in ${counted(tools.length, 'tool')} of ${counted(loaded.length, 'server')}.`);
   }
   return findings.length > 0 || isPartial || loaded.length < all.length ? EXIT_FINDINGS : 0;
 }
