@@ -38,6 +38,41 @@ const model = z.strictObject({
   durationMs: count,
   attempts: count,
 });
+const stages = ['server', 'tool', 'arguments', 'schema', 'execution', 'reading', 'discovery'];
+const discovery = z.strictObject({
+  servers: z.array(
+    z.strictObject({
+      server: z.string().min(1),
+      mode: z.enum(['preloaded', 'selective', 'deferred']),
+      modeReason: z.literal('small').nullable(),
+      tools: count,
+      definitionTokens: count.nullable(),
+      preloaded: count.nullable(),
+      called: count,
+      preloadedUnused: count.nullable(),
+      loads: count,
+      changes: count,
+    }),
+  ),
+  definitionTokens: z.array(count.nullable()),
+  calls: count,
+  tokens: count,
+  roundTrips: count,
+  toolsCalled: z.array(z.strictObject({ server: z.string(), tool: z.string(), calls: count })),
+  firstUsefulCall: z
+    .strictObject({
+      callKey: z.string(),
+      server: z.string(),
+      tool: z.string(),
+      afterMs: count.nullable(),
+      modelCalls: count,
+      sentTokens: count,
+    })
+    .nullable(),
+  failures: z.array(
+    z.strictObject({ callKey: z.string(), server: z.string(), tool: z.string(), stage: z.enum(stages) }),
+  ),
+});
 const turn = z.strictObject({
   workflowId: z.string().min(1),
   runId: z.uuid(),
@@ -48,6 +83,7 @@ const turn = z.strictObject({
   steps: z.array(z.strictObject({ index: count, model, toolCalls: z.array(toolCall) })),
   tokens: z.strictObject({ original: count, inline: count, sent: count, reported: count }),
   history: z.strictObject({ bytes: count, events: count, runs: count }),
+  discovery,
 });
 type Turn = z.infer<typeof turn>;
 

@@ -118,6 +118,7 @@ describe('spans of a turn', () => {
         'longshore.step': step,
         'longshore.attempt': 1,
         'longshore.model.sent_tokens': sent[step],
+        'longshore.model.definition_tokens': turn.view.discovery.definitionTokens[step],
         'longshore.model.tool_calls': step === 0 ? 3 : 0,
       })),
     );
