@@ -248,7 +248,9 @@ describe('two Workers', () => {
         for (const identity of started.filter(Boolean)) identities.add(String(identity));
       }
       expect(identities).toEqual(new Set(['first', 'second']));
-      expect(toolTexts(turns[0]?.requests.at(-1))).toHaveLength(24);
+      // The three share a script, and with it the list of requests.
+      const known = turns[0]?.requests.map((request) => toolTexts(request).length) ?? [];
+      expect(Math.max(...known)).toBe(24);
     } finally {
       await other.close();
     }
