@@ -2,6 +2,7 @@
 import type { CallRecord, StepRecord, TurnNews, TurnRecord } from '../client/turn-record.ts';
 import type { TurnView } from '../client/turn-view.ts';
 import type { CommittedResult } from '../shared/activities.ts';
+import type { CatalogServer } from '../shared/catalog.ts';
 import type { ResultFacts } from '../shared/facts.ts';
 import { isObject, type JsonValue } from '../shared/json.ts';
 import { number, shorten } from './figures.ts';
@@ -26,13 +27,19 @@ export function progressPrinter(sink: ProgressSink): (news: TurnNews, record: Tu
   };
 }
 
+/** A deferred server that nobody has asked yet may offer any number. */
+function offered({ mode = 'preloaded', toolCount, unasked }: CatalogServer): string {
+  const how = mode === 'preloaded' ? '' : `, ${mode}`;
+  return unasked && toolCount === 0 ? 'deferred, asked when it is needed' : `${count(toolCount, 'tool')}${how}`;
+}
+
 function linesOf(news: TurnNews, paint: ProgressSink['paint']): readonly string[] {
   switch (news.type) {
     case 'catalog':
       return news.catalog.servers.map((server) => {
         if (server.unavailable !== undefined)
           return `  ${paint('red', server.name)}: not available: ${server.unavailable}`;
-        return paint('dim', `  ${server.name}: ${count(server.toolCount, 'tool')}`);
+        return paint('dim', `  ${server.name}: ${offered(server)}`);
       });
     case 'model-asked':
       return [];

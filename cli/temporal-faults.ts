@@ -1,5 +1,6 @@
 // Tells when the Temporal SDK fails because no server answers, whichever part of it notices, and says so with the address.
 // Looks at names and codes alone, so that a command without Temporal need not load the SDK.
+import { setTimeout as delay } from 'node:timers/promises';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
 import { isObject } from '../shared/json.ts';
 import type { TemporalServer } from '../worker/dev-server.ts';
@@ -8,6 +9,8 @@ import type { TemporalServer } from '../worker/dev-server.ts';
 const UNREACHABLE_CODES: readonly unknown[] = [4, 14];
 /** How deep causes are looked at. */
 const MOST_CAUSES = 8;
+/** How long the keeper of an embedded server may take to say that it has ended, in milliseconds. */
+const KEEPER_SAYS_MS = 2_000;
 
 /** Whether an error of the SDK (native connection, Worker, client call) or one of its causes is a lost connection. */
 export function isUnreachable(thrown: unknown): boolean {
@@ -23,8 +26,8 @@ export function isUnreachable(thrown: unknown): boolean {
   return false;
 }
 
-/** The error for it; `server` where it is known. */
-export function temporalUnavailable(thrown: unknown, server?: TemporalServer): LongshoreError {
+/** The error for it; `server` where it is known, `ended` where it is known why that one ended. */
+export function temporalUnavailable(thrown: unknown, server?: TemporalServer, ended?: string): LongshoreError {
   const where =
     server === undefined ? '' : ` at ${server.connectionOptions.address}, namespace \`${server.namespace}\`,`;
   const mend =
@@ -33,7 +36,7 @@ export function temporalUnavailable(thrown: unknown, server?: TemporalServer): L
       : 'Run the command again: nothing that was recorded is lost.';
   return new LongshoreError(
     'TemporalUnavailable',
-    `The Temporal server${where} cannot be reached or has ended: ${reasonOf(thrown)}`,
+    `The Temporal server${where} cannot be reached or has ended: ${reasonOf(thrown)}${ended === undefined ? '' : ` (${ended})`}`,
     mend,
     { cause: thrown },
   );
@@ -60,12 +63,17 @@ export function namespaceMissing(thrown: unknown): LongshoreError {
   );
 }
 
-/** Does work with a server; a lost connection becomes `TemporalUnavailable` with the server's address. */
+/**
+ * Does work with a server; a lost connection becomes `TemporalUnavailable` with the server's address, and with what the keeper of an
+ * embedded one says of its end.
+ */
 export async function reaching<T>(server: TemporalServer, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
-    throw isUnreachable(thrown) ? temporalUnavailable(thrown, server) : thrown;
+    if (!isUnreachable(thrown)) throw thrown;
+    const ended = await Promise.race([server.embedded?.lost, delay(KEEPER_SAYS_MS)]);
+    throw temporalUnavailable(thrown, server, ended?.message);
   }
 }
 
