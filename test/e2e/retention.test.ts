@@ -172,6 +172,13 @@ describe('the sweep beside turns', () => {
     const terminated = await waitingTurn('Antwerp');
     const deleted = await waitingTurn('Ghent');
     await Promise.all([terminated, deleted].map(waitingCall));
+    // A call that is free may end after the other waits: its file is held then too.
+    const ids = [terminated.workflowId, deleted.workflowId];
+    const held = async (): Promise<readonly number[]> =>
+      (await Array.fromAsync(listManifests(world.store)))
+        .filter(({ turn }) => ids.includes(turn.workflowId))
+        .map(({ files }) => files.length);
+    await expect.poll(held, { timeout: 20_000 }).toEqual([2, 2]);
     for (const turn of [terminated, deleted]) await world.client.workflow.getHandle(turn.workflowId).terminate();
     const { runId } = await world.client.workflow.getHandle(deleted.workflowId).describe();
     const workflowExecution = { workflowId: deleted.workflowId, runId };
