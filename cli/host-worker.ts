@@ -16,6 +16,7 @@ import { loggerOf } from '../worker/log.ts';
 import { connectClient } from './connect-client.ts';
 import type { LoadedMcp } from './load-config.ts';
 import { projectFingerprint } from './store.ts';
+import { acrossRestart } from './temporal-faults.ts';
 
 /** What the Worker is made of. */
 export interface HostOptions {
@@ -42,8 +43,12 @@ export interface HostedWorker {
  * unless that is one that a run took beside another Worker.
  */
 export async function hostWorker(options: HostOptions): Promise<HostedWorker> {
+  installRuntime(options.home, options.note);
+  return acrossRestart(options.server, async () => connectWorker(options));
+}
+
+async function connectWorker(options: HostOptions): Promise<HostedWorker> {
   const { server, home, taskQueue, config, mcp, env } = options;
-  installRuntime(home, options.note);
   const connection = await NativeConnection.connect(server.connectionOptions);
   try {
     const scheduling = setUpSchedule(options);

@@ -11,6 +11,9 @@ const UNREACHABLE_CODES: readonly unknown[] = [4, 14];
 const MOST_CAUSES = 8;
 /** How long the keeper of an embedded server may take to say that it has ended, in milliseconds. */
 const KEEPER_SAYS_MS = 2_000;
+/** How long a server that is started again is waited for, and how often it is looked for, in milliseconds. */
+const RESTART_MS = 10_000;
+const ASK_AGAIN_MS = 250;
 
 /** Whether an error of the SDK (native connection, Worker, client call) or one of its causes is a lost connection. */
 export function isUnreachable(thrown: unknown): boolean {
@@ -74,6 +77,23 @@ export async function reaching<T>(server: TemporalServer, work: () => Promise<T>
     if (!isUnreachable(thrown)) throw thrown;
     const ended = await Promise.race([server.embedded?.lost, delay(KEEPER_SAYS_MS)]);
     throw temporalUnavailable(thrown, server, ended?.message);
+  }
+}
+
+/**
+ * Does work that only connects and reads. While an embedded server that crashed is started again, it is done again: for as long as the
+ * keeper does not say that the server has ended, at most ten seconds.
+ */
+export async function acrossRestart<T>(server: TemporalServer, work: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + RESTART_MS;
+  for (;;) {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (server.embedded === null || !isUnreachable(thrown) || Date.now() > deadline) throw thrown;
+      const ended = await Promise.race([server.embedded.lost, delay(ASK_AGAIN_MS)]);
+      if (ended !== undefined) throw ended;
+    }
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../shared/activities.ts';
 import { digestOf } from '../shared/digest.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
-import { workflowSource } from '../worker/create-worker.ts';
+import { ownBundle } from '../worker/create-worker.ts';
 
 /** What to replay with. */
 export interface ReplayOptions {
@@ -38,7 +38,7 @@ const COMMITTING: ReadonlySet<string> = new Set<keyof LongshoreActivities>([
  */
 export async function replayTurn(history: History | string, options: ReplayOptions = {}): Promise<void> {
   const parsed = typeof history === 'string' ? historyFromJSON(JSON.parse(history)) : history;
-  const { workflows = workflowSource(), workflowId = idOf(parsed), dataConverter } = options;
+  const { workflows = { workflowBundle: await ownBundle() }, workflowId = idOf(parsed), dataConverter } = options;
   await checkRecordedDecisions(parsed, loadDataConverter(dataConverter));
   try {
     await Worker.runReplayHistory({ ...workflows, ...(dataConverter && { dataConverter }) }, parsed, workflowId);

@@ -1,7 +1,7 @@
 // A Worker of Longshore's own: the plugin, the Workflows, and settings for quick hand-over.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
+import { Worker, type NativeConnection, type WorkerOptions, type WorkflowBundleOption } from '@temporalio/worker';
 import type { LocalServer } from '../activities/mcp/local.ts';
 import { warmUpMeasure } from '../activities/measure.ts';
 import { HEARTBEAT_INTERVAL_MS } from '../shared/activity-options.ts';
@@ -10,6 +10,7 @@ import type { McpConfig } from '../shared/mcp-config.ts';
 import type { Home } from './home.ts';
 import type { Log } from './log.ts';
 import { storeSettings } from './open-store.ts';
+import { sourceBundle } from './source-bundle.ts';
 import { LongshorePlugin, type LongshorePluginOptions } from './plugin.ts';
 
 /** What a Worker is started with. */
@@ -82,7 +83,7 @@ function openedStore({ config, env, home, namespace }: StartWorkerOptions): Long
     : { type: 'local', folder: settings.folder ?? home.storeFolder, namespace };
 }
 
-function createWorker(
+async function createWorker(
   { connection, namespace, taskQueue }: StartWorkerOptions,
   plugin: LongshorePlugin,
 ): Promise<Worker> {
@@ -92,14 +93,12 @@ function createWorker(
     taskQueue,
     plugins: [plugin],
     ...WORKER_SETTINGS,
-    ...workflowSource(),
+    workflowBundle: await ownBundle(),
   });
 }
 
-/** The prebuilt bundle where the package has one, else the Workflows' source. */
-export function workflowSource(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath'> {
-  const bundle = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
-  if (existsSync(bundle)) return { workflowBundle: { codePath: bundle } };
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return { workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)) };
+/** The bundle of Longshore's own Workflows: the package's where it has one, else that of the sources. */
+export async function ownBundle(): Promise<WorkflowBundleOption> {
+  const codePath = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url));
+  return existsSync(codePath) ? { codePath } : sourceBundle();
 }

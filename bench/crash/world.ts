@@ -1,11 +1,10 @@
 // What the trials share: an embedded server on a home of its own, a scripted model, the servers of tools, the Workflow bundle.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { bundleWorkflowCode } from '@temporalio/worker';
 import { startScriptedModel, type ScriptedModelServer, type ScriptedRequest } from '../../testing/scripted-model.ts';
-import { workflowSource } from '../../worker/create-worker.ts';
+import { ownBundle } from '../../worker/create-worker.ts';
 import { attachDevServer, type DevServerLease } from '../../worker/dev-server.ts';
 import { openHome, type Home } from '../../worker/home.ts';
 import { startEffectServers, type EffectServers } from './effects.ts';
@@ -63,7 +62,9 @@ export async function openCrashWorld(options: CrashWorldOptions = {}): Promise<C
     return answerTo(request);
   });
   const bundlePath = join(folder, 'workflows.js');
-  await writeFile(bundlePath, (await bundleWorkflowCode({ ...source(), logger: quiet })).code);
+  const bundle = await ownBundle();
+  if ('code' in bundle) await writeFile(bundlePath, bundle.code);
+  else await copyFile(bundle.codePath, bundlePath);
   const effects = await startEffectServers();
   const rescuer = await startRescuer();
   const connection = await Connection.connect({ address });
@@ -87,12 +88,4 @@ export async function openCrashWorld(options: CrashWorldOptions = {}): Promise<C
       await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
     },
   };
-}
-
-const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-
-function source(): { workflowsPath: string } {
-  const { workflowsPath } = workflowSource();
-  if (workflowsPath === undefined) throw new Error('Trials run from the sources');
-  return { workflowsPath };
 }

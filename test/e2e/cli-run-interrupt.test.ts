@@ -3,6 +3,8 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
+import { listClaims } from '../../worker/dev-server/claims.ts';
+import { openHome } from '../../worker/home.ts';
 import { type CliEnd, type CliRun, type CliWorld, interrupt, openWorld, plan } from '../support/cli.ts';
 
 // Whole processes, on machines of two cores that do other things too.
@@ -141,6 +143,20 @@ describe('Ctrl-C during run', () => {
     } finally {
       await stubborn.close();
     }
+  });
+});
+
+describe('a server that panics', () => {
+  it('while a turn runs is started again, and the turn goes on to its end', async () => {
+    const slow = { ...SLOW_CALL, arguments: { duration: 6, steps: 6 } };
+    const run = startRun(plan({ toolCalls: [slow] }, { text: 'after the panic' }));
+    await run.says(/t1\/0\/0 every\.trigger/);
+    const home = await openHome({ LONGSHORE_HOME: world.home }, world.home);
+    const [claim] = await listClaims(home);
+    process.kill(claim?.serverPid as number, 'SIGQUIT');
+    const end = await run.ended;
+    expect(end).toMatchObject({ code: 0, stdout: expect.stringContaining('after the panic') as string });
+    expectQuiet(end);
   });
 });
 

@@ -1,6 +1,6 @@
 // The embedded server for real: one a home, shared, gone with the last who uses it, whatever way they end.
 import { execFileSync } from 'node:child_process';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -177,6 +177,44 @@ describe('after SIGKILL', () => {
     process.kill(claim.serverPid, 'SIGKILL');
     expect((await holder.ended()).stderr).toMatch(/^TemporalUnavailable: .*signal SIGKILL/);
     await gone(claim);
+  });
+});
+
+describe('a server that panics', () => {
+  it('is started again on its ports and its database, and who is attached goes on', async () => {
+    const lease = await attachDevServer(home, { kind: 'run' });
+    const connection = await Connection.connect({ address: lease.address });
+    const client = new Client({ connection });
+    const handle = await client.workflow.start('none', { taskQueue: 'none', workflowId: 'kept' });
+    for (const _time of [1, 2]) {
+      const { serverPid } = await onlyClaim();
+      // Go's runtime answers SIGQUIT as it does a panic: it prints all stacks and exits with code 2.
+      process.kill(serverPid, 'SIGQUIT');
+      await until('another server has the port', async () => {
+        const [claim] = await claims();
+        return claim !== undefined && claim.serverPid !== serverPid && isRunning(claim.serverPid);
+      });
+      expect((await handle.describe()).status.name).toBe('RUNNING');
+    }
+    await expect(Promise.race([lease.lost, Promise.resolve('still there')])).resolves.toBe('still there');
+    expect(await readFile(join(home.logsFolder, 'temporal.log'), 'utf8')).toMatch(/the server crashed \(exit code 2\)/);
+    await connection.close();
+    await lease.release();
+  });
+
+  it('at every start ends the attempt with the words of the panic', async () => {
+    const cli = join(folder.path, 'temporal');
+    await writeFile(
+      cli,
+      '#!/bin/sh\n[ "$1" = --version ] && echo "temporal version 1.9.1" && exit 0\necho "panic: out of luck" >&2\nexit 2\n',
+      { mode: 0o755 },
+    );
+    const env = { ...process.env, LONGSHORE_HOME: home.folder, LONGSHORE_TEMPORAL_CLI: cli };
+    await expect(attachDevServer(home, { kind: 'run', env })).rejects.toMatchObject({
+      type: 'TemporalUnavailable',
+      message: expect.stringContaining('its last words: panic: out of luck') as string,
+    });
+    expect((await readFile(join(home.logsFolder, 'temporal.log'), 'utf8')).match(/panic/g)).toHaveLength(4);
   });
 });
 

@@ -1,13 +1,12 @@
 // A place where turns run: real Workers with the plugin, a scripted model over HTTP, a store in a temporary folder, on the
 // run's dev server. Every turn may bring a script of its own, so that one world serves a whole file of tests.
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import {
-  bundleWorkflowCode,
   makeTelemetryFilterString,
   NativeConnection,
   Runtime,
@@ -24,8 +23,7 @@ import { checkSpec } from '../../shared/spec-check.ts';
 import { TURN_STATE_QUERY, type AgentTurnResult, type TurnState } from '../../shared/turn.ts';
 import type { ScriptedModel, ScriptedModelServer, ScriptedRequest } from '../../testing/scripted-model.ts';
 import { startScriptedModel } from '../../testing/scripted-model.ts';
-import { workflowSource } from '../../worker/create-worker.ts';
-import { preloadedModules } from '../../worker/preloaded-modules.ts';
+import { ownBundle } from '../../worker/create-worker.ts';
 import { LongshorePlugin, type LongshorePluginOptions } from '../../worker/plugin.ts';
 
 /** What a world is made of. */
@@ -101,16 +99,10 @@ export interface World {
 /** The model's key in every world. */
 export const MODEL_KEY = 'test-key-0123456789';
 
-let bundle: Promise<{ readonly code: string }> | undefined;
-
-/** Longshore's Workflows as one bundle, made once a process. */
-export function workflowBundle(): Promise<{ readonly code: string }> {
-  bundle ??= bundleWorkflowCode({
-    workflowsPath: workflowSource().workflowsPath ?? '',
-    preloadModules: preloadedModules(),
-    logger: quiet,
-  });
-  return bundle;
+/** Longshore's Workflows as one bundle's text. */
+export async function workflowBundle(): Promise<{ readonly code: string }> {
+  const bundle = await ownBundle();
+  return 'code' in bundle ? bundle : { code: await readFile(bundle.codePath, 'utf8') };
 }
 
 /** Makes a world; close it when done. */
@@ -142,7 +134,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       connection: native,
       namespace: 'default',
       taskQueue,
-      ...(!own.workflowsPath && !own.workflowBundle && { workflowBundle: await workflowBundle() }),
+      ...(!own.workflowsPath && !own.workflowBundle && { workflowBundle: await ownBundle() }),
       plugins: [plugin],
       stickyQueueScheduleToStartTimeout: '1s',
       ...named,

@@ -29,7 +29,10 @@ const IDLE_MS = 1_000;
 /** How long a failed keeper stays to tell why, in milliseconds. */
 const FAILED_LINGER_MS = 500;
 const START_TIMEOUT_MS = 25_000;
-const PORT_TRIES = 4;
+/** How many starts one server may take: it panics now and then where a machine is busy, and a chosen port may be snatched. */
+const START_TRIES = 4;
+/** How often a server that crashed is started again. One that goes on crashing is not to be had. */
+const MOST_RESTARTS = 5;
 /** Below this the server would start and then fail in silence. A new database takes some 4 MB. */
 const MINIMUM_FREE_BYTES = 32 * 1024 * 1024;
 
@@ -44,7 +47,7 @@ async function main(): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, resolve);
   });
-  let keeper: { readonly home: Home; readonly control: ControlServer; claim: Claim } | undefined;
+  let keeper: Keeper | undefined;
   try {
     const home = await openHome();
     const control = await openControlServer(token);
@@ -68,23 +71,39 @@ async function main(): Promise<void> {
   process.exit();
 }
 
-/** From owning the home to a stopped server. @throws when the server cannot be started, or ends by itself. */
-async function keep(
-  keeper: { readonly home: Home; readonly control: ControlServer; claim: Claim },
-  stopped: Promise<void>,
-): Promise<void> {
+/** What a keeper works with; the claim is amended as it goes. */
+interface Keeper {
+  readonly home: Home;
+  readonly control: ControlServer;
+  claim: Claim;
+}
+
+/**
+ * From owning the home to a stopped server. A server that crashes is started again on its database and its ports, so that
+ * whoever is attached sees a gap and no end.
+ *
+ * @throws when the server cannot be started, ends by itself, is ended by somebody else, or crashes too often.
+ */
+async function keep(keeper: Keeper, stopped: Promise<void>): Promise<void> {
   const { home, control } = keeper;
   control.setState({ name: 'starting' });
   await requireSpace(home);
   const log = new ServerLog(join(home.logsFolder, 'temporal.log'));
-  const { server, ports } = await start(keeper, log);
+  let { server, ports } = await start(keeper, log);
   const address = `127.0.0.1:${ports.port}`;
   const uiUrl = `http://127.0.0.1:${ports.uiPort}`;
   try {
     await writeServerFile(home, { address, uiUrl, pid: process.pid });
-    control.setState({ name: 'ready', address, uiUrl });
-    const reason = await Promise.race([server.ended, stopped, control.idleFor(IDLE_MS)]);
-    if (reason !== undefined) throw serverFailure(home, reason, log);
+    for (let restarts = 0; ; restarts += 1) {
+      control.setState({ name: 'ready', address, uiUrl });
+      const reason = await Promise.race([server.ended, stopped, control.idleFor(IDLE_MS)]);
+      if (reason === undefined) return;
+      const failure = serverFailure(home, reason, log);
+      if (!isCrash(reason, failure) || restarts === MOST_RESTARTS) throw failure;
+      control.setState({ name: 'starting' });
+      log.append(`longshore: the server crashed (${reason}) and is started again`);
+      ({ server, ports } = await start(keeper, log, ports));
+    }
   } finally {
     control.setState({ name: 'stopping' });
     await server.stop();
@@ -92,24 +111,33 @@ async function keep(
   }
 }
 
+/** Starts the server: on these ports again, or on chosen ones. */
 async function start(
-  keeper: { readonly home: Home; claim: Claim },
+  keeper: Keeper,
   log: ServerLog,
+  again?: ServerPorts,
 ): Promise<{ readonly server: ServerProcess; readonly ports: ServerPorts }> {
   for (let attempt = 1; ; attempt += 1) {
-    const ports = await choosePorts(process.env);
+    const ports = again ?? (await choosePorts(process.env));
     // The claim names the port before the server has it: whoever finds the claim dead can tell if the server lives.
     await amendClaim(keeper, { serverPort: ports.port });
     const server = startServerProcess([cliPath, ...extraArgs], keeper.home, ports, log);
     await amendClaim(keeper, { serverPid: server.pid });
     if (await server.listens(START_TIMEOUT_MS)) return { server, ports };
     await server.stop();
-    const failure = serverFailure(keeper.home, await server.ended, log);
-    if (failure.type !== 'PortTaken' || !ports.areFree || attempt === PORT_TRIES) throw failure;
+    const reason = await server.ended;
+    const failure = serverFailure(keeper.home, reason, log);
+    const mayTryAgain = isCrash(reason, failure) || (failure.type === 'PortTaken' && ports.areFree);
+    if (!mayTryAgain || attempt === START_TRIES) throw failure;
   }
 }
 
-async function amendClaim(keeper: { readonly home: Home; claim: Claim }, more: Partial<Claim>): Promise<void> {
+/** Go ends a program that panics with exit code 2; what the Temporal CLI refuses to do ends with 1. */
+function isCrash(reason: string, failure: LongshoreError): boolean {
+  return reason === 'exit code 2' && failure.type === 'TemporalUnavailable';
+}
+
+async function amendClaim(keeper: Keeper, more: Partial<Claim>): Promise<void> {
   keeper.claim = { ...keeper.claim, ...more };
   await writeClaim(keeper.home, keeper.claim);
 }

@@ -42,8 +42,11 @@ const KNOWN: readonly KnownFailure[] = [
 /** The error for a server that ended for `reason` (`exit code 1`, `signal SIGKILL`). */
 export function serverFailure(home: Home, reason: string, log: ServerLog): LongshoreError {
   const lastWords = log.tail(20);
+  const panic = log.tail(400).findLast((line) => /^(panic|fatal error): /.test(line));
   const known = KNOWN.find(({ pattern }) => lastWords.some((line) => pattern.test(line)));
-  const quoted = lastWords.filter((line) => line.trim() !== '' && !line.startsWith('Warning:')).slice(-3);
+  const printed = lastWords.filter((line) => line.trim() !== '' && !line.startsWith('Warning:'));
+  // A stack's last lines are the same for every panic.
+  const quoted = panic === undefined ? printed.slice(-3) : [panic];
   const words = quoted.length === 0 ? 'it printed nothing' : `its last words: ${quoted.join(' | ').slice(0, 600)}`;
   return new LongshoreError(
     known?.type ?? 'TemporalUnavailable',

@@ -3,7 +3,8 @@ import { appendFileSync, renameSync, statSync } from 'node:fs';
 
 /** The size at which the log becomes `….1`, replacing the one before, in bytes. */
 const MAXIMUM_BYTES = 5 * 1024 * 1024;
-const LINES_IN_MEMORY = 40;
+/** A stack that Go prints fits. */
+const LINES_IN_MEMORY = 400;
 
 /** A bounded log. */
 export class ServerLog {
