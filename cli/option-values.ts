@@ -10,6 +10,15 @@ export function someValue(value: string): string {
   return value;
 }
 
+/** For commander's `argParser`: a text that is not blank, and not longer than this many characters. */
+export function someText(limit: number): (value: string) => string {
+  return (value) => {
+    const { length } = someValue(value);
+    if (length > limit) throw new InvalidArgumentError(`It has ${length} characters; the limit is ${limit}.`);
+    return value;
+  };
+}
+
 /** For commander's `argParser`: an id or the name of a Task Queue, not blank and not longer than Temporal takes. */
 export function someId(value: string): string {
   someValue(value);

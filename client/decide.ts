@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError, type Client } from '@temporalio/client';
 import {
+  DECISION_LIMITS,
   RESOLVE_APPROVAL_UPDATE,
   type ApprovalDecision,
   type ResolveApprovalInput,
@@ -57,7 +58,6 @@ export type OutcomeChoice = 'run-again' | 'done' | 'give-up';
 const TIMEOUT_MS = 20_000;
 /** How long the history is looked at after that, to tell whether the decision was accepted. */
 const LOOK_MS = 5_000;
-const MAX_APPROVER = 200;
 
 /**
  * Lets a call run. Raises `ApprovalNotFound`, `ApprovalStale`, `ApprovalConflict`, `ApprovalExpired`, `ApprovalInvalid` (changed
@@ -96,7 +96,7 @@ export async function resolveOutcome(
 
 /** Who decides when nobody says: `user@host` of this process. */
 export function defaultApprover(): string {
-  return `${userName()}@${hostname()}`.slice(0, MAX_APPROVER);
+  return `${userName()}@${hostname()}`.slice(0, DECISION_LIMITS.approver);
 }
 
 async function decide(

@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache';
 
 import { messageOf } from '../../shared/errors.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../shared/json.ts';
+import { runBounded, TimeIsUp } from '../threads/bounded-run.ts';
 
 const DRAFT_7 = /^https?:\/\/json-schema\.org\/draft-0[67]\/schema#?$/;
 const DRAFT_2020 = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
@@ -30,6 +31,10 @@ const UNCHECKED = { ...OPTIONS, meta: false, validateSchema: false } as const;
 /** Checks of a catalog of a thousand tools take seconds: verdicts are kept, and the event loop is let go in between. */
 const verdicts = new LRUCache<string, { readonly problem: string | undefined }>({ max: 10_000 });
 const LONGEST_TURN_MS = 15;
+/** A schema of 16,000 alternatives within each other took a core for a minute (tried). */
+const COMPILE_MS = 2_000;
+/** Texts of schemas that are no larger, in characters, compile at once, whatever is in them. */
+const SMALL_SCHEMA = 16_384;
 /** Of what is kept of a fault, which may quote the schema. It is cut shorter where secrets have been taken out. */
 const MOST_KEPT = 2_000;
 
@@ -43,7 +48,8 @@ export function createSchemaChecker(signal: AbortSignal): SchemaChecker {
     if (!isObject(schema)) return 'inputSchema is not an object';
     if (schema['type'] !== 'object')
       return `inputSchema must have type "object", it has ${JSON.stringify(schema['type'])}`;
-    const key = createHash('sha256').update(JSON.stringify(schema)).digest('base64');
+    const text = JSON.stringify(schema);
+    const key = createHash('sha256').update(text).digest('base64');
     const known = verdicts.get(key);
     if (known !== undefined) return known.problem;
     if (performance.now() - since > LONGEST_TURN_MS) {
@@ -51,10 +57,19 @@ export function createSchemaChecker(signal: AbortSignal): SchemaChecker {
       signal.throwIfAborted();
       since = performance.now();
     }
-    const problem = compileProblem(schema);
+    const problem = text.length <= SMALL_SCHEMA ? compileProblem(schema) : boundedProblem(schema);
     verdicts.set(key, { problem });
     return problem;
   };
+}
+
+function boundedProblem(schema: JsonObject): string | undefined {
+  try {
+    return runBounded(COMPILE_MS, () => compileProblem(schema));
+  } catch (error) {
+    if (!(error instanceof TimeIsUp)) throw error;
+    return `inputSchema takes more than ${COMPILE_MS / 1000} s to compile`;
+  }
 }
 
 /** By `$schema`; without one (or with an unknown one) it is 2020-12, and what only draft 7 understands is taken as that. */

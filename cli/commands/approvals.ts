@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
 import type * as decisions from '../decisions.ts';
-import { someId, someValue } from '../option-values.ts';
+import { someId, someText, someValue } from '../option-values.ts';
+import { DECISION_LIMITS } from '../../shared/approvals.ts';
 
 /** What every decision may be given. */
 interface DecisionOptions {
@@ -91,7 +92,7 @@ function addDeny(approvals: Command, context: CommandContext): void {
 
 function addAnswer(approvals: Command, context: CommandContext): void {
   const answer = decision(approvals, 'answer', 'answer a question of the agent')
-    .argument('<text>', 'the answer', someValue)
+    .argument('<text>', 'the answer', someText(DECISION_LIMITS.answer))
     .action(
       context.action(async (id: string, text: string, options: DecisionOptions) => {
         const { decideOn } = await loaded();
@@ -126,8 +127,12 @@ function decision(approvals: Command, name: string, description: string): Comman
     .command(name)
     .description(description)
     .argument('<id>', 'as `approvals list` and `run` name it', someId)
-    .option('--reason <text>', 'why; the agent is told', someValue)
-    .option('--as <name>', 'who decides, recorded as claimed and not verified (default: user@host)', someValue)
+    .option('--reason <text>', 'why; the agent is told', someText(DECISION_LIMITS.reason))
+    .option(
+      '--as <name>',
+      'who decides, recorded as claimed and not verified (default: user@host)',
+      someText(DECISION_LIMITS.approver),
+    )
     .option('--digest <digest>', 'of the call as it was shown; by default as it is now', someValue)
     .option('--json', 'print one JSON document');
 }

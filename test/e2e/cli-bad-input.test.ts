@@ -264,6 +264,8 @@ describe('an empty or blank value, as of a variable that is not set', () => {
   it('is told with what it is a value of; an id longer than Temporal takes too', async () => {
     const long = await world.longshore(['turns', 'show', 'x'.repeat(1_001)]);
     expectError(long, 'UsageInvalid', 2, /'id'.*1001 bytes; the limit is 1000/);
+    const name = await world.longshore(['approvals', 'deny', 'turn-1:t1.0.0', '--as', 'x'.repeat(201)]);
+    expectError(name, 'UsageInvalid', 2, /--as <name>.*201 characters; the limit is 200/);
     const session = await world.longshore(['run', 'agent.yaml', '--message', 'x', '--session', '']);
     expectError(session, 'UsageInvalid', 2, /--session <id>/);
     expect(session.stdout).toBe('');

@@ -10,7 +10,19 @@ import { createServerLog, type PoolLogEntry } from '../../activities/mcp/server-
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 
 const check = (schema: JsonValue | undefined): Promise<string | undefined> =>
-  createSchemaChecker(AbortSignal.timeout(5_000))(schema);
+  createSchemaChecker(AbortSignal.timeout(30_000))(schema);
+
+describe('createSchemaChecker', () => {
+  it('reports a schema that takes a core for minutes, once and again, and goes on', async () => {
+    let doubled: JsonObject = { type: 'string' };
+    for (let level = 0; level < 15; level += 1) doubled = { anyOf: [doubled, doubled] };
+    const before = performance.now();
+    const schema = { type: 'object', properties: { doubled } };
+    for (const _time of [1, 2]) expect(await check(schema)).toBe('inputSchema takes more than 2 s to compile');
+    expect(performance.now() - before).toBeLessThan(20_000);
+    expect(await check({ type: 'object', properties: { a: { type: 'string' } } })).toBeUndefined();
+  });
+});
 
 describe('MessageReader', () => {
   it('cuts lines wherever chunks end, within a character too', () => {

@@ -1,6 +1,7 @@
 // Arguments and ids as models write them, and arguments against schemas as servers write them.
 import { describe, expect, it } from 'vitest';
 import { callIdFor, parseArguments, usableCallId, validateArguments } from '../../activities/model/tool-calls.ts';
+import type { JsonObject } from '../../shared/json.ts';
 
 describe('parseArguments', () => {
   it.each([
@@ -133,6 +134,25 @@ describe('validateArguments', () => {
     expect(performance.now() - before).toBeLessThan(10_000);
     expect(validateArguments(unique, { a: [1, '1', [1], { 1: 1 }, null, 'null', true, 'true'] })).toBeNull();
     expect(validateArguments({ properties: { a: { uniqueItems: false } } }, { a: [1, 1] })).toBeNull();
+  });
+
+  it('does not hold up the process with a schema whose alternatives double at each level, and leaves it to the server', () => {
+    const next = (level: number): JsonObject => ({ $ref: `#/$defs/a${level}` });
+    const levels = Array.from({ length: 30 }, (_, level) => [
+      `a${level}`,
+      { anyOf: [next(level + 1), next(level + 1)] },
+    ]);
+    const $defs = { ...(Object.fromEntries(levels) as JsonObject), a30: { type: 'string' } };
+    const before = performance.now();
+    expect(validateArguments({ properties: { a: next(0) }, $defs }, { a: 1 })).toBeNull();
+    expect(validateArguments({ properties: { a: next(0) }, $defs }, { a: 'fits' })).toBeNull();
+    expect(performance.now() - before).toBeLessThan(20_000);
+  });
+
+  it('tells the first fault of a million', () => {
+    const strings = { properties: { a: { type: 'array', items: { type: 'string' } } } };
+    const many = Array.from({ length: 3_000_000 }, () => 1);
+    expect(validateArguments(strings, { a: many })).toMatch(/^\/a\/0 must be string/);
   });
 
   it('accepts everything where the schema does not compile', () => {
