@@ -74,6 +74,11 @@ export class TurnCatalogs {
     if (this.hidden.includes(server)) this.outdated.add(server);
   }
 
+  /** Whether anything has changed since it was loaded. */
+  get isOutdated(): boolean {
+    return this.outdated.size > 0;
+  }
+
   /** Loads anew what has changed. What cannot be loaded stays as it was, to be loaded the next time; rejects when cancelled. */
   async renew(): Promise<void> {
     const renewing = [...this.outdated].map(async (server) => {

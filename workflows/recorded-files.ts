@@ -65,12 +65,10 @@ export class FilesOnRecord {
 }
 
 /** Makes a call that commits; where the manifest was lost, has it made again first, once. */
-export async function withManifest<T>(call: () => Promise<T>, rebuild: () => Promise<void>): Promise<T> {
-  try {
-    return await call();
-  } catch (failure) {
+export function withManifest<T>(call: () => Promise<T>, rebuild: () => Promise<void>): Promise<T> {
+  return call().then(undefined, async (failure: unknown) => {
     if (errorRecordOf(failure).type !== 'ManifestMissing') throw failure;
-  }
-  await rebuild();
-  return call();
+    await rebuild();
+    return call();
+  });
 }

@@ -55,12 +55,16 @@ export class RecordedPins {
     }
   }
 
+  /** Whether the turn has waited since the last check. */
+  get isCheckDue(): boolean {
+    return this.checked !== this.pauses;
+  }
+
   /**
-   * What the next model call compares, or undefined where the turn did not wait; what is too much for its input is compared by
+   * What the next model call compares, where that is due; what is too much for its input is compared by
    * Activities ahead. Rejects with their `PinsDiffer`. Call `compared` when the model call has succeeded.
    */
-  async check(turn: TurnIdentity): Promise<ResumeCheck | undefined> {
-    if (this.checked === this.pauses) return undefined;
+  async check(turn: TurnIdentity): Promise<ResumeCheck> {
     this.checking = this.pauses;
     const pins = [...this.pins.values()];
     const blockLists = [...this.blockLists.values()];

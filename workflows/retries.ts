@@ -40,7 +40,9 @@ interface KnownCall {
 export class Retries {
   private readonly options: RetryOptions;
   private readonly calls = new Map<string, KnownCall>();
-  private readonly scope = new CancellationScope();
+  /** What the turn's own scope is; that of the calls made again is one of its own, once there is one. */
+  private readonly parent = CancellationScope.current();
+  private scope: CancellationScope | undefined;
   private readonly running = new Set<Promise<void>>();
   private untold: readonly RetriedResult[] = [];
   private isOver = false;
@@ -68,6 +70,16 @@ export class Retries {
     }
   }
 
+  /** Whether a call is being made again. */
+  get isUnderWay(): boolean {
+    return this.running.size > 0;
+  }
+
+  /** What the next commit tells of those that have settled. */
+  get toTell(): readonly RetriedResult[] {
+    return this.untold;
+  }
+
   /** What the next commit tells, once nothing is under way any more. */
   async settled(): Promise<readonly RetriedResult[]> {
     while (this.running.size > 0) await Promise.all(this.running);
@@ -86,7 +98,7 @@ export class Retries {
   /** At the turn's end: what still runs is cancelled, and no further call is made again. */
   async close(): Promise<readonly RetriedResult[]> {
     this.isOver = true;
-    this.scope.cancel();
+    this.scope?.cancel();
     return this.settled();
   }
 
@@ -114,6 +126,7 @@ export class Retries {
     known.generation += 1;
     const { generation } = known;
     this.options.openCalls.add(callKey);
+    this.scope ??= new CancellationScope({ cancellable: true, parent: this.parent });
     const work = this.scope
       .run(() => this.make(known.call, generation, id))
       .then((settled) => this.keep(known, settled, { by, ...(reason !== undefined && { reason }) }))

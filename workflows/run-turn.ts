@@ -39,6 +39,12 @@ const SAVE_HEAD_MS = 3_600_000;
 /** What waits to be carried by the next Activity. */
 type Pending = Pick<CallModelInput, 'frame' | 'continueFrom' | 'messages' | 'commit'>;
 
+/** A commit that is too large for one Activity's input. */
+interface CommitParts {
+  readonly first: StepCommit;
+  readonly others: readonly StepCommit[];
+}
+
 interface Ending {
   readonly status: TurnEnd;
   readonly answer: string | null;
@@ -106,9 +112,8 @@ export class Turn {
   }
 
   /** Runs the turn to its end. Cancellation and failures are ends too; only a changed decision throws. */
-  async run(): Promise<AgentTurnResult> {
-    const ending = await this.untilEnd();
-    return this.finish(ending);
+  run(): Promise<AgentTurnResult> {
+    return this.untilEnd().then((ending) => this.finish(ending));
   }
 
   private async untilEnd(): Promise<Ending> {
@@ -117,7 +122,10 @@ export class Turn {
       const { frame, continueFrom } = this.pending;
       this.opening = { ...(frame && { frame }), ...(continueFrom && { continueFrom }) };
       for (; this.step < this.input.spec.config.iteration_limit; this.step++) {
-        const ending = this.exhausted() ?? (await this.oneStep());
+        const exhausted = this.exhausted();
+        if (exhausted) return exhausted;
+        const answer = await this.askModel();
+        const ending = answer.toolCalls.length > 0 ? await this.callTools(answer) : await this.endUnlessRetried(answer);
         if (ending) return ending;
       }
       return iterationLimit(this.input.spec.config.iteration_limit);
@@ -150,12 +158,10 @@ export class Turn {
     return { agent, model, instructions, responseFormat, catalog: catalog.ref, ...(retention && { retention }) };
   }
 
-  private async oneStep(): Promise<Ending | null> {
-    const answer = await this.askModel();
-    if (answer.toolCalls.length === 0) return this.endUnlessRetried(endOf(answer));
-    this.retries.proposed(answer.toolCalls);
+  private async callTools({ toolCalls }: CallModelResult): Promise<Ending | null> {
+    this.retries.proposed(toolCalls);
     const { identity: turn, step, counts, open, desk, catalogs } = this;
-    const commit = await settleCalls(answer.toolCalls, {
+    const commit = await settleCalls(toolCalls, {
       turn,
       step,
       spec: this.input.spec,
@@ -170,7 +176,8 @@ export class Turn {
   }
 
   /** An answer from before a person's distrust is none: the model is told of the new result, and answers again. */
-  private async endUnlessRetried(ending: Ending): Promise<Ending | null> {
+  private async endUnlessRetried(answer: CallModelResult): Promise<Ending | null> {
+    const ending = endOf(answer);
     const { iteration_limit: limit } = this.input.spec.config;
     const untold = await this.retries.settled();
     const mayGoOn = ending.status === 'completed' && this.step + 1 < limit && !this.exhausted();
@@ -179,10 +186,14 @@ export class Turn {
 
   private async askModel(): Promise<CallModelResult> {
     const { spec } = this.input;
-    await this.commitAhead();
-    if (this.catalogs) await this.renewCatalogs(this.catalogs);
-    const retried = await this.retries.settled();
-    const resume = await this.pins.check(this.identity);
+    // Nothing is awaited that is not due: of each promise the SDK takes a stack trace.
+    const ahead = this.dueAhead();
+    if (ahead) await this.commitAhead(ahead);
+    if (this.catalogs && this.retries.isUnderWay) await this.retries.settled();
+    // What changed while calls ran is known before the model is asked again.
+    if (this.catalogs?.isOutdated) await this.catalogs.renew();
+    const retried = this.retries.isUnderWay ? await this.retries.settled() : this.retries.toTell;
+    const resume = this.pins.isCheckDue ? await this.pins.check(this.identity) : undefined;
     const saveHead = Date.now() - this.headSavedMs >= SAVE_HEAD_MS && !this.pending.frame;
     if (saveHead || this.pending.frame) this.headSavedMs = Date.now();
     const where = { turn: this.identity, step: this.step, head: this.head };
@@ -198,40 +209,41 @@ export class Turn {
     return answer;
   }
 
-  /** What changed while calls ran is known before the model is asked again. */
-  private async renewCatalogs(catalogs: TurnCatalogs): Promise<void> {
-    await this.retries.settled();
-    await catalogs.renew();
-  }
-
   /** The catalogs that the turn has loaded, where it has. */
   private loaded(): Pick<CallModelInput, 'catalogs'> {
     const catalogs = this.catalogs?.refs() ?? [];
     return catalogs.length > 0 ? { catalogs } : {};
   }
 
-  /** Commits as much of what is pending as leaves a rest that fits into the next Activity's input. */
-  private async commitAhead(): Promise<void> {
+  /** What is pending, in parts of which the last fits into the next Activity's input; null where all of it does. */
+  private dueAhead(): CommitParts | null {
     const [first, ...others] = this.pending.commit ? commitParts(this.pending.commit) : [];
-    if (!first || others.length === 0 || !patched(COMMIT_IN_PARTS)) return;
-    const input = { turn: this.identity, head: this.head, messages: [], commit: first, ...this.loaded() };
-    const result = await this.kept(() => commitStep(input));
-    verifyDecisions(first, result.decisionsDigest);
-    this.head = result.head;
-    this.committed(first, []);
-    const results = others.flatMap((part) => part.results);
-    this.pending = { ...this.pending, commit: { step: first.step, results } };
-    await this.commitAhead();
+    return first && others.length > 0 && patched(COMMIT_IN_PARTS) ? { first, others } : null;
+  }
+
+  /** Commits all but the last part. */
+  private async commitAhead(ahead: CommitParts): Promise<void> {
+    for (let due: CommitParts | null = ahead; due; due = this.dueAhead()) {
+      const { first, others } = due;
+      const input = { turn: this.identity, head: this.head, messages: [], commit: first, ...this.loaded() };
+      const result = await this.kept(() => commitStep(input));
+      verifyDecisions(first, result.decisionsDigest);
+      this.head = result.head;
+      this.committed(first, []);
+      const results = others.flatMap((part) => part.results);
+      this.pending = { ...this.pending, commit: { step: first.step, results } };
+    }
   }
 
   /** Puts a pause on record: no transcript is written, and the head stays. */
-  private async commitPause(pause: PauseRecord): Promise<CommitStepResult> {
+  private commitPause(pause: PauseRecord): Promise<CommitStepResult> {
     this.headSavedMs = Date.now();
     const begunAt = this.pins.commitsNow;
     const input = { turn: this.identity, head: this.head, messages: [], pause, ...this.loaded() };
-    const result = await this.kept(() => commitStep(input));
-    this.pins.paused(pause, begunAt);
-    return result;
+    return this.kept(() => commitStep(input)).then((result) => {
+      this.pins.paused(pause, begunAt);
+      return result;
+    });
   }
 
   /** A call that commits; a manifest that was lost meanwhile is made again from what history pins. */
@@ -253,7 +265,8 @@ export class Turn {
   }
 
   private async commitRest(ended: TurnEnd, answerRef: BlobRef | undefined): Promise<void> {
-    await this.commitAhead();
+    const ahead = this.dueAhead();
+    if (ahead) await this.commitAhead(ahead);
     const { name: agent, model } = this.input.spec;
     const invocation = { agent, model: model.name, startedMs: this.meter.startedMs };
     const retried = await this.retries.close();

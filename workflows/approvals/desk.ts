@@ -89,18 +89,19 @@ export class ApprovalDesk {
   }
 
   /** Parks a call until its wait ends: by a decision, a deadline, or the turn's cancellation. */
-  async wait(asked: WaitingCall, step: StepSoFar): Promise<WaitEnd> {
+  wait(asked: WaitingCall, step: StepSoFar): Promise<WaitEnd> {
     const wait = this.calls.begin(asked);
     const { call } = wait;
     this.startTimers(call);
     this.keeping ??= this.keep(step);
-    try {
-      await condition(() => wait.end !== undefined);
-    } catch (failure) {
-      if (!isCancellation(failure)) throw failure;
-      this.calls.end(call, { type: 'cancelled', at: Date.now(), why: 'turn' });
-    }
-    return this.leave(wait);
+    return condition(() => wait.end !== undefined).then(
+      () => this.leave(wait),
+      (failure: unknown) => {
+        if (!isCancellation(failure)) throw failure;
+        this.calls.end(call, { type: 'cancelled', at: Date.now(), why: 'turn' });
+        return this.leave(wait);
+      },
+    );
   }
 
   /** Whether something of the step under way waits, or did just now. */

@@ -41,8 +41,13 @@ export async function keepOnRecord(step: () => StepSoFar, keeping: PauseKeeping)
     }
     const waiting = keeping.open();
     const held = toHold();
-    const result = await tryCommit(pauseRecord(step(), waiting, keeping.spec), keeping);
-    if (!result) continue;
+    let result: CommitStepResult;
+    try {
+      result = await keeping.commit(pauseRecord(step(), waiting, keeping.spec));
+    } catch (failure) {
+      await afterFailure(failure, keeping);
+      continue;
+    }
     heldBefore = new Set(held);
     const fresh = waiting.filter(isFresh);
     for (const call of fresh) known.add(keyOf(call));
@@ -50,13 +55,8 @@ export async function keepOnRecord(step: () => StepSoFar, keeping: PauseKeeping)
   }
 }
 
-async function tryCommit(pause: PauseRecord, keeping: PauseKeeping): Promise<CommitStepResult | null> {
-  try {
-    return await keeping.commit(pause);
-  } catch (failure) {
-    const isPassing = failure instanceof ActivityFailure && failure.retryState === 'MAXIMUM_ATTEMPTS_REACHED';
-    if (!isPassing) keeping.failed(errorRecordOf(failure).message);
-    else await condition(() => keeping.open().length === 0, RETRY_PAUSE_MS);
-    return null;
-  }
+async function afterFailure(failure: unknown, keeping: PauseKeeping): Promise<void> {
+  const isPassing = failure instanceof ActivityFailure && failure.retryState === 'MAXIMUM_ATTEMPTS_REACHED';
+  if (!isPassing) keeping.failed(errorRecordOf(failure).message);
+  else await condition(() => keeping.open().length === 0, RETRY_PAUSE_MS);
 }
