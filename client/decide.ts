@@ -18,7 +18,7 @@ import { isoTime } from './decision-view.ts';
 import { isNotFound, turnNotFound } from './errors.ts';
 import { readHistory } from './history.ts';
 import { refusalOf } from './refusal.ts';
-import { requireUpdateFits } from './update-size.ts';
+import { requireUpdateFits, sendUpdate } from './updates.ts';
 
 /** What goes with every decision. */
 export interface DecideOptions {
@@ -144,7 +144,7 @@ interface Sent {
 async function send(client: Client, execution: string, sent: Sent): Promise<ResolveApprovalResult> {
   const { input, updateId, timeoutMs } = sent;
   const handle = client.workflow.getHandle(execution);
-  return client.connection.withDeadline(Date.now() + timeoutMs, () =>
+  return sendUpdate(client, timeoutMs, () =>
     handle.executeUpdate<ResolveApprovalResult, [ResolveApprovalInput]>(RESOLVE_APPROVAL_UPDATE, {
       args: [input],
       updateId,

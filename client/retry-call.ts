@@ -12,7 +12,7 @@ import { defaultApprover } from './decide.ts';
 import { isNotFound, turnClosed, turnNotFound } from './errors.ts';
 import { describeExecution } from './executions.ts';
 import { refusalOf } from './refusal.ts';
-import { requireUpdateFits } from './update-size.ts';
+import { requireUpdateFits, sendUpdate } from './updates.ts';
 
 /** What goes with a retry. */
 export interface RetryCallOptions {
@@ -53,7 +53,7 @@ export async function retryCall(
   const input: RetryCallInput = { workflowId: turnId, callKey, by, ...(reason !== undefined && { reason }) };
   requireUpdateFits('The retry', input);
   try {
-    const { generation } = await client.connection.withDeadline(Date.now() + timeoutMs, async () => {
+    const { generation } = await sendUpdate(client, timeoutMs, async () => {
       const update = await client.workflow
         .getHandle(execution)
         .startUpdate<RetryCallResult, [RetryCallInput]>(RETRY_CALL_UPDATE, {

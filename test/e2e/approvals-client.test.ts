@@ -5,6 +5,7 @@ import { getApproval, listApprovals, type Approval } from '../../client/approval
 import { approve, deny } from '../../client/decide.ts';
 import { retryCall } from '../../client/retry-call.ts';
 import { readTurn } from '../../client/turns.ts';
+import { RESOLVE_APPROVAL_UPDATE } from '../../shared/approvals.ts';
 import { LongshoreError } from '../../shared/errors.ts';
 import { deskOf, reader, writer } from '../support/local-tools.ts';
 import { inOrder } from '../support/turn-history.ts';
@@ -131,6 +132,29 @@ describe('a decision', () => {
     }
     await approve(world.client, id);
     expect((await turn.result()).status).toBe('completed');
+  });
+
+  it('[APPR-14] goes through where another client has sent one that is too large, and has left', async () => {
+    const turn = await start([change('beset')]);
+    const [approval] = await waitingOf(turn);
+    const { callKey = '', digest = '', id = '' } = approval ?? {};
+    const decision = { type: 'approve', arguments: { n: 'x'.repeat(2_200_000) } } as const;
+    const input = { workflowId: turn.workflowId, callKey, digest, approver: 'another client', decision };
+    const other = new AbortController();
+    const sent = world.client.connection
+      .withAbortSignal(other.signal, () =>
+        world.client.workflow.getHandle(turn.workflowId).executeUpdate(RESOLVE_APPROVAL_UPDATE, { args: [input] }),
+      )
+      .then(String, String);
+    const attempts = async (): Promise<number> =>
+      (await world.client.workflow.getHandle(turn.workflowId).describe()).raw.pendingWorkflowTask?.attempt ?? 0;
+    // From the third on the server takes no more Updates, until it has let go of those that are pending.
+    await expect.poll(attempts, { timeout: 30_000 }).toBeGreaterThan(10);
+    other.abort();
+    expect(await sent).toMatch(/cancel/i);
+    await approve(world.client, id);
+    expect((await turn.result()).status).toBe('completed');
+    expect(ran.filter((n) => n === 'beset')).toHaveLength(1);
   });
 
   it('[APPR-14] on a turn that was terminated or cancelled says so, with what became of the call', async () => {
