@@ -62,7 +62,7 @@ export class WaitingCalls {
     const judged = this.judge(input, at);
     if (judged.type !== 'open') return judged;
     const { call } = judged.wait;
-    const isChanged = changed !== undefined && changed.digest !== call.digest;
+    const isChanged = changed !== undefined && changed.digest !== call.digest && !isSame(call, changed);
     const { decision, approver, reason } = input;
     const result = { callKey: call.callKey, decision: decision.type, decidedAt: at, repeated: false };
     const decided: DecidedCall = {
@@ -118,6 +118,12 @@ function judgeEnded({ call, end }: Wait, input: ResolveApprovalInput): Judgement
   }
   const wait = { call, ...(end && { end }) };
   return { type: 'refuse', refusal: end?.type === 'decided' ? conflicting(wait) : over(wait) };
+}
+
+/** A call that waits once more has a digest of its own, whatever its arguments are. Large ones are compared by their blobs. */
+function isSame(call: WaitingCall, changed: ChangedArguments): boolean {
+  if (call.argumentsRef || changed.argumentsRef) return call.argumentsRef?.sha256 === changed.argumentsRef?.sha256;
+  return canonicalJson(call.arguments) === canonicalJson(changed.arguments);
 }
 
 function takes(kind: WaitingCall['kind'], { type }: ApprovalDecision): boolean {
