@@ -7,6 +7,8 @@ import { createTrialWorker } from './trial-worker.ts';
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 Runtime.install({ logger: quiet, telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } } });
 traceToFile();
+// Trials that are broken off leave no Worker behind.
+process.stdin.resume().once('end', () => process.exit(1));
 // Only a trial starts this program, with a plan it has made.
 const plan = JSON.parse(process.env[PLAN_VARIABLE] ?? '') as WorkerPlan;
 const connection = await NativeConnection.connect({ address: plan.address });
@@ -15,3 +17,4 @@ const running = worker.run();
 console.log('polling');
 await running;
 await connection.close();
+process.stdin.destroy();
