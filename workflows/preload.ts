@@ -33,6 +33,7 @@ import './catalogs.ts';
 import './commit-parts.ts';
 import './commit-size.ts';
 import './deferred-calls.ts';
+import './endings.ts';
 import './failures.ts';
 import './patches.ts';
 import './policy-check.ts';

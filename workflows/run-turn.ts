@@ -14,7 +14,6 @@ import {
   type TurnIdentity,
 } from '../shared/activities.ts';
 import { digestOf } from '../shared/digest.ts';
-import type { ErrorRecord } from '../shared/errors.ts';
 import type { BlobRef } from '../shared/file-store.ts';
 import type { RetentionRule } from '../shared/retention.ts';
 import type { AgentTurnInput, AgentTurnResult, TurnEnd, TurnState, TurnStatus } from '../shared/turn.ts';
@@ -24,6 +23,7 @@ import { takeDecisions } from './approvals/handler.ts';
 import { exhaustedBudget, newMeter, recordUsage, type Meter } from './budget.ts';
 import { TurnCatalogs } from './catalogs.ts';
 import { commitParts } from './commit-parts.ts';
+import { cancelled, endOf, iterationLimit, type Ending } from './endings.ts';
 import { errorRecordOf } from './failures.ts';
 import { COMMIT_IN_PARTS } from './patches.ts';
 import type { CallCounts } from './policy-check.ts';
@@ -43,13 +43,6 @@ type Pending = Pick<CallModelInput, 'frame' | 'continueFrom' | 'messages' | 'com
 interface CommitParts {
   readonly first: StepCommit;
   readonly others: readonly StepCommit[];
-}
-
-interface Ending {
-  readonly status: TurnEnd;
-  readonly answer: string | null;
-  readonly answerRef?: BlobRef;
-  readonly error: ErrorRecord | null;
 }
 
 /** A turn while it runs. */
@@ -323,44 +316,4 @@ function verifyDecisions(commit: StepCommit | undefined, recorded: string | unde
     `DecisionMismatch: the decisions of step ${commit.step} have the digest ${computed}, but ${recorded ?? 'none'} is recorded. ` +
       'Code or history has changed: run the version that made this history, or gate the change with a patch.',
   );
-}
-
-function endOf(answer: CallModelResult): Ending {
-  const error = unusable(answer);
-  const status = error ? 'failed' : 'completed';
-  if (answer.textRef) return { status, answer: null, answerRef: answer.textRef, error };
-  return { status, answer: answer.text, error };
-}
-
-function unusable(answer: CallModelResult): ErrorRecord | null {
-  if (answer.finishReason === 'length') {
-    const message = `The model \`${answer.modelName}\` stopped at its output limit after ${answer.usage.outputTokens} tokens`;
-    return { type: 'ModelAnswerTruncated', message, mend: 'Raise model.params.max_tokens, or ask for less.' };
-  }
-  if (answer.finishReason === 'refusal') {
-    const message = `The model \`${answer.modelName}\` refused to answer: ${wordsOf(answer)}`;
-    return { type: 'ModelAnswerFiltered', message, mend: 'Change the request, or use another model.' };
-  }
-  if (answer.finishReason === 'content-filter') {
-    const message = `The provider of \`${answer.modelName}\` filtered the answer`;
-    return { type: 'ModelAnswerFiltered', message, mend: 'Change the request, or use another model.' };
-  }
-  return null;
-}
-
-/** The beginning of its words; the whole is the turn's answer. */
-function wordsOf({ text, textRef }: CallModelResult): string {
-  if (textRef) return `(${textRef.bytes} bytes, see the answer)`;
-  return text.length <= 500 ? text : `${text.slice(0, 500).toWellFormed()}…`;
-}
-
-function cancelled(): Ending {
-  const error = { type: 'TurnCancelled', message: 'The turn was cancelled', mend: 'Continue it with --continue.' };
-  return { status: 'cancelled', answer: null, error };
-}
-
-function iterationLimit(limit: number): Ending {
-  const message = `The turn made ${limit} steps, its iteration_limit, without an answer`;
-  const mend = 'Raise config.iteration_limit, or continue the turn.';
-  return { status: 'iteration_limit', answer: null, error: { type: 'IterationLimit', message, mend } };
 }
