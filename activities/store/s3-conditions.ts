@@ -5,6 +5,7 @@ import { LongshoreError } from '../../shared/errors.ts';
 import type { S3Connection } from './s3-client.ts';
 import { isConditionFailed, isNotFound } from './s3-errors.ts';
 import type { S3Layout } from './s3-layout.ts';
+import { askUntilDecided } from './s3-undecided.ts';
 
 /** The trial of conditions. */
 export interface S3Conditions {
@@ -30,7 +31,8 @@ export function s3Conditions(connection: S3Connection, layout: S3Layout): S3Cond
 /** Tries out conditions on a key of its own, which is removed again. Raises `StoreMisconfigured`. */
 export async function tryConditions(connection: S3Connection, key: string): Promise<void> {
   const put = async (condition: Pick<Parameters<S3['putObject']>[0], 'IfNoneMatch' | 'IfMatch'>): Promise<boolean> => {
-    const answer = await connection.ask(
+    const answer = await askUntilDecided(
+      connection,
       async (s3) =>
         s3.putObject({
           Bucket: connection.bucket,

@@ -46,9 +46,12 @@ export function isConditionFailed({ code, status }: S3Failure): boolean {
   return status === 412 || code === 'PreconditionFailed';
 }
 
-/** Whether another write under the same condition was going on, so that this one was not decided. */
+/**
+ * Whether another write was going on at the same moment, so that this one was not decided. A gateway to a file system says
+ * `ExistingObjectIsDirectory` where two make the folder of their keys at once (versitygw 1.8.0, tried).
+ */
 export function isUndecided({ code, status }: S3Failure): boolean {
-  return status === 409 && /^(ConditionalRequestConflict|OperationAborted)$/.test(code);
+  return status === 409 && /^(ConditionalRequestConflict|OperationAborted|ExistingObjectIsDirectory)$/.test(code);
 }
 
 /** The catalogue's error for what went wrong at `place`; errors of the catalogue pass. */

@@ -1,7 +1,6 @@
 // The named objects of the S3 driver, framed as in the local one: a header with a text that is new with every write, so
 // that the server's etag (often the body's MD5) is new too, and with the body's hash. Conditions are the server's own.
 import { createHash, randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { LongshoreError } from '../../shared/errors.ts';
 import type { WriteCondition } from '../../shared/file-store.ts';
 import type { ObjectStore } from './local-objects.ts';
@@ -10,13 +9,10 @@ import { readBody } from './s3-body.ts';
 import type { S3Conditions } from './s3-conditions.ts';
 import type { S3Connection } from './s3-client.ts';
 import { s3Deletion } from './s3-delete.ts';
-import { isConditionFailed, isNotFound, isUndecided, type S3Failure } from './s3-errors.ts';
+import { isConditionFailed, isNotFound, type S3Failure } from './s3-errors.ts';
 import type { S3Layout } from './s3-layout.ts';
 import { listKeys } from './s3-list.ts';
-
-/** How often a write is sent again that the server did not decide, because of another one at the same moment. */
-const UNDECIDED_ATTEMPTS = 10;
-const UNDECIDED_PAUSE_MS = 20;
+import { askUntilDecided } from './s3-undecided.ts';
 
 /** The named objects of a namespace. Errors as `FileStore` has them. */
 export function s3Objects(connection: S3Connection, layout: S3Layout, conditions: S3Conditions): Required<ObjectStore> {
@@ -76,27 +72,21 @@ async function writeObject(
   frame: Uint8Array,
 ): Promise<{ readonly etag: string } | S3Failure> {
   const { ifAbsent, ifMatch } = condition;
-  for (let attempt = 1; ; attempt += 1) {
-    const answer = await connection.ask(
-      async (s3) =>
-        s3.putObject({
-          Bucket: connection.bucket,
-          Key: path,
-          Body: frame,
-          ChecksumSHA256: createHash('sha256').update(frame).digest('base64'),
-          ...(ifAbsent && { IfNoneMatch: '*' }),
-          ...(ifMatch !== undefined && { IfMatch: ifMatch }),
-          ...connection.encryption.write,
-        }),
-      (failure) =>
-        isConditionFailed(failure) ||
-        (isUndecided(failure) && attempt < UNDECIDED_ATTEMPTS) ||
-        (ifMatch !== undefined && isNotFound(failure)),
-    );
-    if ('value' in answer) return { etag: answer.value.ETag ?? '' };
-    if (!isUndecided(answer.failure)) return answer.failure;
-    await delay(UNDECIDED_PAUSE_MS * attempt * (0.5 + Math.random()));
-  }
+  const answer = await askUntilDecided(
+    connection,
+    async (s3) =>
+      s3.putObject({
+        Bucket: connection.bucket,
+        Key: path,
+        Body: frame,
+        ChecksumSHA256: createHash('sha256').update(frame).digest('base64'),
+        ...(ifAbsent && { IfNoneMatch: '*' }),
+        ...(ifMatch !== undefined && { IfMatch: ifMatch }),
+        ...connection.encryption.write,
+      }),
+    (failure) => isConditionFailed(failure) || (ifMatch !== undefined && isNotFound(failure)),
+  );
+  return 'value' in answer ? { etag: answer.value.ETag ?? '' } : answer.failure;
 }
 
 function conflict(key: string, problem: string): LongshoreError {

@@ -221,11 +221,28 @@ describe('conditions', () => {
     const { store, proxy } = await behind(({ method, path }) => {
       if (method !== 'PUT' || !path.includes('/objects/') || undecided === 0) return PASS;
       undecided -= 1;
-      return { type: 'refuse', status: 409, code: 'ConditionalRequestConflict' };
+      return {
+        type: 'refuse',
+        status: 409,
+        code: undecided ? 'ConditionalRequestConflict' : 'ExistingObjectIsDirectory',
+      };
     });
     await Promise.all(['a', 'b', 'c'].map(async (key) => store.putObject(key, Buffer.from(key), { ifAbsent: true })));
     expect(proxy.requests.filter(({ path }) => path.includes('/probes/')).length).toBe(4);
     expect(await collect(store.listObjects(''))).toEqual(['a', 'b', 'c']);
+  });
+
+  test('[S3-5] are tried out again where the server left the trial undecided, and given up where it never decides', async () => {
+    const refusal = { type: 'refuse', status: 409, code: 'ExistingObjectIsDirectory' } as const;
+    let undecided = 1;
+    const passing = await behind(({ path }) => (path.includes('/probes/') && undecided-- > 0 ? refusal : PASS));
+    await passing.store.putObject('claim', Buffer.from('x'), { ifAbsent: true });
+    const lasting = await behind(({ path, method }) =>
+      method === 'PUT' && path.includes('/objects/') ? refusal : PASS,
+    );
+    const error = await errorOf(lasting.store.putObject('claim', Buffer.from('x'), { ifAbsent: true }));
+    expect([error.type, error.retryable]).toEqual(['StoreUnavailable', true]);
+    expect(lasting.proxy.requests.filter(({ path }) => path.includes('/objects/'))).toHaveLength(10);
   });
 });
 
