@@ -2,12 +2,16 @@
 import { resolve } from 'node:path';
 import { LongshoreError } from '../../shared/errors.ts';
 import type { CommandContext } from '../command.ts';
+import { visible } from '../waiting-lines.ts';
 import { withProjectClient } from '../with-client.ts';
 import { writeTarget } from '../write-target.ts';
 import { adviceLines } from './advice-lines.ts';
 import { adviceFor, type AgentAdvice } from './agent-advice.ts';
 import { plotPage, plotSvg } from './plot.ts';
-import { recordedTurns } from './recorded-turns.ts';
+import { recordedTurns, type UnreadTurn } from './recorded-turns.ts';
+
+/** As many turns that cannot be read are named. */
+const MOST_NAMED = 5;
 
 /** What is asked for. */
 export interface AdviseOptions {
@@ -22,11 +26,12 @@ export interface AdviseOptions {
 export async function adviseCatalog(options: AdviseOptions, context: CommandContext): Promise<void> {
   const draw = options.plot === undefined ? null : drawerOf(options.plot);
   await withProjectClient(context, async ({ client, store }) => {
-    const agents = await recordedTurns(client, options.turns);
+    const { agents, unread } = await recordedTurns(client, options.turns);
     const advised: AgentAdvice[] = [];
     for (const agent of agents) advised.push(onlyServer(await adviceFor(agent, store), options.server));
     requireServer(advised, options);
     const { output, cwd } = context;
+    for (const line of unreadLines(unread)) output.note(line);
     const turns = agents.reduce((sum, agent) => sum + agent.turns.length, 0);
     if (options.plot !== undefined && draw) {
       await writeTarget(resolve(cwd, options.plot), toBytes(draw(advised)));
@@ -35,6 +40,14 @@ export async function adviseCatalog(options: AdviseOptions, context: CommandCont
     if (output.isJson) output.json({ turns, agents: advised });
     else for (const line of adviceLines(advised, output.paint)) output.line(line);
   });
+}
+
+function unreadLines(unread: readonly UnreadTurn[]): readonly string[] {
+  const named = unread.slice(0, MOST_NAMED).map(({ workflowId, message }) => {
+    return visible(`Turn ${workflowId} cannot be read, and is left out: ${message.slice(0, 300)}`);
+  });
+  const others = unread.length - named.length;
+  return others > 0 ? [...named, `${others} more turns cannot be read, and are left out.`] : named;
 }
 
 function onlyServer(advice: AgentAdvice, server: string | undefined): AgentAdvice {

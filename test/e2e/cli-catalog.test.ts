@@ -1,10 +1,12 @@
 // `longshore catalog`: what it shows, compares, checks and advises of servers that turns have asked, and of servers asked now.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import type { AgentAdvice } from '../../cli/catalog/agent-advice.ts';
 import type { TurnView } from '../../client/turn-view.ts';
+import { encryptingCodec } from '../support/encrypting-codec.ts';
 import { expectDone, expectError, interrupt, openWorld, plan, type CliRun, type CliWorld } from '../support/cli.ts';
 
 // Whole processes, on machines of two cores that do other things too.
@@ -154,6 +156,29 @@ describe('catalog advise', () => {
     expect(people.stdout).toContain('preload_tools: ["echo"]');
     expect(people.stdout).toContain('little evidence: 2 turns');
     expect(await readFile(join(world.folder, 'advice.svg'), 'utf8')).toMatch(/^<svg /);
+  });
+
+  it('[DISC-43] leaves out a turn that it cannot read, and says so', async () => {
+    const { address } = JSON.parse(await readFile(join(world.home, 'server.json'), 'utf8')) as { address: string };
+    const connection = await Connection.connect({ address });
+    const client = new Client({ connection, dataConverter: { payloadCodecs: [encryptingCodec] } });
+    const options = { taskQueue: 'nobody', workflowId: 'turn-secret', args: [{}] };
+    const handle = await client.workflow.start('longshoreAgentTurn', options);
+    try {
+      const advice = await vi.waitFor(
+        async () => {
+          const end = await world.longshore(['catalog', 'advise', '--json']);
+          expect(end.stderr).toMatch(/Turn turn-secret cannot be read, and is left out: .*test-encrypted/);
+          return end;
+        },
+        { timeout: 60_000 },
+      );
+      expect(advice.code).toBe(0);
+      expect(JSON.parse(advice.stdout)).toMatchObject({ turns: 2 });
+    } finally {
+      await handle.terminate();
+      await connection.close();
+    }
   });
 
   it('[DISC-43] refuses a server that no turn names, and a plot of another kind', async () => {
