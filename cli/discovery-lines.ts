@@ -2,6 +2,7 @@
 import type { DiscoveryView, ServerDiscovery } from '../client/discovery-view.ts';
 import { number } from './figures.ts';
 import type { ProgressSink } from './progress.ts';
+import { visible } from './waiting-lines.ts';
 
 /** The lines; none for a turn that has no servers and made no mistakes. */
 export function discoveryLines(view: DiscoveryView, paint: ProgressSink['paint']): readonly string[] {
@@ -9,13 +10,21 @@ export function discoveryLines(view: DiscoveryView, paint: ProgressSink['paint']
   if (servers.length === 0 && failures.length === 0) return [];
   return [
     `${paint('bold', 'tools')}   ${definitions(view)}${discovery(view)}`,
-    ...servers.map((server) => `  ${paint('cyan', server.server)} ${serverText(server)}`),
+    ...servers.flatMap((server) => [
+      `  ${paint('cyan', server.server)} ${serverText(server)}`,
+      ...leftOutLines(server.leftOut, paint),
+    ]),
     ...firstUseful(view),
     ...failures.map(({ callKey, server, tool, stage }) => {
       const name = server === '' ? tool : `${server}.${tool}`;
       return `  ${paint('red', 'failed')} ${callKey} ${name} at the stage ${stage}`;
     }),
   ];
+}
+
+/** A line a tool that cannot be used, with what is wrong with it. */
+export function leftOutLines(leftOut: ServerDiscovery['leftOut'], paint: ProgressSink['paint']): readonly string[] {
+  return leftOut.map(({ tool, problem }) => `    ${paint('red', 'left out')} ${visible(`${tool}: ${problem}`)}`);
 }
 
 function definitions({ definitionTokens }: DiscoveryView): string {

@@ -1,4 +1,5 @@
 // What a person sees of a turn while it runs: each step, each call with its size, each placement with its rule.
+import { leftOutLines } from './discovery-lines.ts';
 import type { CallRecord, StepRecord, TurnNews, TurnRecord } from '../client/turn-record.ts';
 import type { TurnView } from '../client/turn-view.ts';
 import type { CommittedResult } from '../shared/activities.ts';
@@ -36,10 +37,10 @@ function offered({ mode = 'preloaded', toolCount, unasked }: CatalogServer): str
 function linesOf(news: TurnNews, paint: ProgressSink['paint']): readonly string[] {
   switch (news.type) {
     case 'catalog':
-      return news.catalog.servers.map((server) => {
+      return news.catalog.servers.flatMap((server) => {
         if (server.unavailable !== undefined)
           return `  ${paint('red', server.name)}: not available: ${server.unavailable}`;
-        return paint('dim', `  ${server.name}: ${offered(server)}`);
+        return [paint('dim', `  ${server.name}: ${offered(server)}`), ...leftOutLines(server.problems, paint)];
       });
     case 'model-asked':
       return [];

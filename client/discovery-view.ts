@@ -42,6 +42,8 @@ export interface ServerDiscovery {
   readonly loads: number;
   /** How often it was another one then. */
   readonly changes: number;
+  /** Tools that cannot be used, and why; at most 20 one by one. */
+  readonly leftOut: CatalogServer['problems'];
 }
 
 /** A tool that was called. */
@@ -179,6 +181,7 @@ function serverView(server: CatalogServer, called: readonly CalledTool[], record
     preloadedUnused: preloaded === null ? null : mode === 'deferred' ? 0 : Math.max(0, preloaded - used),
     loads: loads.length,
     changes: loads.filter(({ changedFrom }) => changedFrom !== undefined).length,
+    leftOut: known?.problems ?? server.problems,
   };
 }
 

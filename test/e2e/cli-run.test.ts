@@ -52,6 +52,7 @@ const discovery = z.strictObject({
       preloadedUnused: count.nullable(),
       loads: count,
       changes: count,
+      leftOut: z.array(z.strictObject({ tool: z.string(), problem: z.string() })),
     }),
   ),
   definitionTokens: z.array(count.nullable()),

@@ -38,7 +38,13 @@ const catalog: CatalogFacts = {
   servers: [
     { name: 'sandbox', toolCount: 6, timeoutMs: 1, problems: [] },
     { name: 'chat', mode: 'selective', toolCount: 30, timeoutMs: 1, problems: [] },
-    { name: 'files', mode: 'preloaded', toolCount: 4, timeoutMs: 1, problems: [] },
+    {
+      name: 'files',
+      mode: 'preloaded',
+      toolCount: 4,
+      timeoutMs: 1,
+      problems: [{ tool: 'odd', problem: 'no \u001b[31mschema' }],
+    },
     { name: 'web', mode: 'deferred', unasked: true, toolCount: 0, timeoutMs: 1, problems: [] },
     { name: 'tags', mode: 'selective', toolCount: 9, timeoutMs: 1, problems: [] },
   ],
@@ -57,7 +63,7 @@ async function deferredTurn(): Promise<DiscoveryView> {
     hash: 'h1',
     toolCount: 120,
     definitionTokens: 9_000,
-    problems: [],
+    problems: [{ tool: 'old', problem: 'a circle' }],
   };
   events.activity('longshoreLoadCatalog', { turn, server: {}, reason: 'discovery' }, web);
   events.call(search, 'ok', { tokens: 77 });
@@ -124,6 +130,7 @@ describe('the measurements of a turn', () => {
       ['tags', 'selective', 9, null, 0, null],
     ]);
     expect(servers[2]).toMatchObject({ definitionTokens: 9_000, loads: 2, changes: 1 });
+    expect(servers.map(({ leftOut }) => leftOut.map(({ tool }) => tool))).toEqual([[], ['odd'], ['old'], []]);
   });
 
   it('[DISC-40] count time and tokens until the first call of a server that went well', async () => {
@@ -154,6 +161,7 @@ describe('the measurements of a turn', () => {
 
   it('[DISC-40] are told to people with every server, failure and figure', async () => {
     const text = discoveryLines(await deferredTurn(), (_style, words) => words).join('\n');
+    expect(text).toContain('    left out odd: no \\u001b[31mschema');
     expect(text).toContain(
       'definitions 900 tokens in each of 3 model calls; 2 discovery calls (87 tokens), 1 model call for these alone',
     );
