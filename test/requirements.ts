@@ -190,6 +190,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   of('REPLAY-5', 'Other commands fail replay', 'D1'),
   of('REPLAY-6', 'A changed placement rule does not replay in silence', 'section 2, 5'),
   of('REPLAY-7', 'Stored histories of killed Workers and of a restarted server replay', 'section 6'),
+  of('REPLAY-9', 'Any number of histories replay in one process, each judged for itself', 'section 2, 5'),
   of('REPLAY-8', 'Turns whose catalogs were loaded, or changed, replay; a call judged otherwise is noticed', 'D12'),
   of('BOUND-1', 'A step whose records are too large for Temporal goes on, and says what was left out', 'D14'),
   of('BOUND-2', 'Long names and addresses of blocks do not enter history whole', 'D14'),

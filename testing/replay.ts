@@ -3,7 +3,7 @@ import type { DataConverter, LoadedDataConverter } from '@temporalio/common';
 import { decodeArrayFromPayloads, loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { historyFromJSON, type History } from '@temporalio/common/lib/proto-utils.js';
 import type { temporal } from '@temporalio/proto';
-import { Worker, type ReplayWorkerOptions } from '@temporalio/worker';
+import type { ReplayWorkerOptions } from '@temporalio/worker';
 import {
   decisionsOf,
   type CallModelInput,
@@ -13,6 +13,7 @@ import {
 import { digestOf } from '../shared/digest.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
 import { ownBundle } from '../worker/create-worker.ts';
+import { replayHistory } from './replayer.ts';
 
 /** What to replay with. */
 export interface ReplayOptions {
@@ -41,7 +42,7 @@ export async function replayTurn(history: History | string, options: ReplayOptio
   const { workflows = { workflowBundle: await ownBundle() }, workflowId = idOf(parsed), dataConverter } = options;
   await checkRecordedDecisions(parsed, loadDataConverter(dataConverter));
   try {
-    await Worker.runReplayHistory({ ...workflows, ...(dataConverter && { dataConverter }) }, parsed, workflowId);
+    await replayHistory({ history: parsed, workflowId }, { ...workflows, ...(dataConverter && { dataConverter }) });
   } catch (error) {
     if (!messageOf(error).includes('DecisionMismatch')) throw error;
     throw mismatch(messageOf(error), error);

@@ -196,6 +196,18 @@ describe('a stored history of deferred tools', () => {
 describe('a tampered history', () => {
   const largest = { type: 'longshoreCallTool', what: 'result' as const };
 
+  it('[REPLAY-9] fails alone: those that are replayed at once, or later, are judged for themselves', async () => {
+    const tampered = (): History => tamper<ResultFacts>(load('main'), largest, (facts) => ({ ...facts, tokens: 10 }));
+    const histories = [load('main'), tampered(), load('continued'), tampered(), load('main')];
+    const states = async (): Promise<readonly string[]> =>
+      (await Promise.allSettled(histories.map((history) => replay(history)))).map(({ status }) => status);
+    const expected = ['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'];
+    expect(await states()).toEqual(expected);
+    // Long enough for an idle Worker to be gone.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await states()).toEqual(expected);
+  });
+
   it('[REPLAY-2] with changed tokens, so that the decision flips, fails', async () => {
     const history = tamper<ResultFacts>(load('main'), largest, (facts) => ({ ...facts, tokens: 10 }));
     await expect(replay(history)).rejects.toEqual(mismatch);
