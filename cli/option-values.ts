@@ -34,3 +34,10 @@ export function wholeNumber(value: string): number {
   if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError('It is no whole number from 0.');
   return Number(value);
 }
+
+/** For commander's `argParser`: a whole number from 1. */
+export function someCount(value: string): number {
+  const count = wholeNumber(value);
+  if (count === 0) throw new InvalidArgumentError('It is no whole number from 1.');
+  return count;
+}

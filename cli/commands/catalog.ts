@@ -7,7 +7,7 @@ import type { ShowOptions } from '../catalog/show.ts';
 import type { CatalogOptions } from '../catalog/versions.ts';
 import type { CommandContext } from '../command.ts';
 import { addExamples } from '../command.ts';
-import { someId, someValue, wholeNumber } from '../option-values.ts';
+import { someCount, someId, someValue } from '../option-values.ts';
 
 /** @default of `--turns` */
 const MOST_TURNS = 100;
@@ -84,7 +84,7 @@ function addAdvise(catalog: Command, context: CommandContext): void {
   const advise = catalog
     .command('advise')
     .description('how each server is best set, by what recorded turns would have cost: preloaded, in part, or deferred')
-    .option('--turns <n>', `the newest turns, at most so many (default: ${MOST_TURNS})`, wholeNumber)
+    .option('--turns <n>', `the newest turns, at most so many (default: ${MOST_TURNS})`, someCount)
     .option('--server <name>', 'this server alone', someValue)
     .option('--plot <file>', 'draw it too: a .svg or .html file', someValue)
     .option('--json', 'print one JSON document')

@@ -186,6 +186,8 @@ describe('catalog advise', () => {
     expectError(server, 'CatalogNotFound', 1, /`x`/);
     const plot = await world.longshore(['catalog', 'advise', '--plot', 'a.png']);
     expectError(plot, 'UsageInvalid', 2, /a\.png/);
-    expect([server.stdout, plot.stdout]).toEqual(['', '']);
+    const none = await world.longshore(['catalog', 'advise', '--turns', '0']);
+    expectError(none, 'UsageInvalid', 2, /--turns <n>.*whole number from 1/);
+    expect([server.stdout, plot.stdout, none.stdout]).toEqual(['', '', '']);
   });
 });
