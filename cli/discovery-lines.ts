@@ -1,8 +1,8 @@
 // What tool definitions took and gave in a turn, for people: part of what `turns show` prints.
 import type { DiscoveryView, ServerDiscovery } from '../client/discovery-view.ts';
 import { number } from './figures.ts';
+import { leftOutLines } from './left-out-lines.ts';
 import type { ProgressSink } from './progress.ts';
-import { visible } from './waiting-lines.ts';
 
 /** The lines; none for a turn that has no servers and made no mistakes. */
 export function discoveryLines(view: DiscoveryView, paint: ProgressSink['paint']): readonly string[] {
@@ -20,11 +20,6 @@ export function discoveryLines(view: DiscoveryView, paint: ProgressSink['paint']
       return `  ${paint('red', 'failed')} ${callKey} ${name} at the stage ${stage}`;
     }),
   ];
-}
-
-/** A line a tool that cannot be used, with what is wrong with it. */
-export function leftOutLines(leftOut: ServerDiscovery['leftOut'], paint: ProgressSink['paint']): readonly string[] {
-  return leftOut.map(({ tool, problem }) => `    ${paint('red', 'left out')} ${visible(`${tool}: ${problem}`)}`);
 }
 
 function definitions({ definitionTokens }: DiscoveryView): string {

@@ -1,5 +1,4 @@
 // What a person sees of a turn while it runs: each step, each call with its size, each placement with its rule.
-import { leftOutLines } from './discovery-lines.ts';
 import type { CallRecord, StepRecord, TurnNews, TurnRecord } from '../client/turn-record.ts';
 import type { TurnView } from '../client/turn-view.ts';
 import type { CommittedResult } from '../shared/activities.ts';
@@ -7,6 +6,7 @@ import type { CatalogServer } from '../shared/catalog.ts';
 import type { ResultFacts } from '../shared/facts.ts';
 import { isObject, type JsonValue } from '../shared/json.ts';
 import { number, shorten } from './figures.ts';
+import { leftOutLines } from './left-out-lines.ts';
 import { decidedLine, waitingLine } from './waiting-lines.ts';
 
 /** As much of a call's arguments stands in its line. */
