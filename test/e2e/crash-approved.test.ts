@@ -1,19 +1,11 @@
 // Workers killed around a write that a person has approved. The same trials in number: `npm run bench:crash`.
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { APPROVED_BOUNDARIES } from '../../bench/crash/plan.ts';
 import { runTrials } from '../../bench/crash/trials.ts';
-import { openCrashWorld, type CrashWorld } from '../../bench/crash/world.ts';
-import { quietRuntime } from '../support/turn-world.ts';
+import { TRIALS_TIMEOUT_MS, useCrashWorld } from '../support/crash-world.ts';
 
 const TRIALS = 3;
-const TIMEOUT_MS = 600_000;
-let world: CrashWorld;
-
-beforeAll(async () => {
-  quietRuntime();
-  world = await openCrashWorld({ address: inject('temporalAddress') });
-});
-afterAll(async () => world.close());
+const world = useCrashWorld();
 
 describe('a Worker killed around an approved write', () => {
   it(
@@ -22,7 +14,7 @@ describe('a Worker killed around an approved write', () => {
       const jobs = Array.from({ length: TRIALS }, (_, variant) =>
         APPROVED_BOUNDARIES.map(({ name }) => ({ boundary: name, variant })),
       );
-      const { results, failed } = await runTrials(world, jobs.flat(), {
+      const { results, failed } = await runTrials(world(), jobs.flat(), {
         parallel: 8,
         replays: ({ variant }) => variant === 0,
       });
@@ -40,6 +32,6 @@ describe('a Worker killed around an approved write', () => {
       expect(asked('approved-after-effect')).toBe(TRIALS);
       expect(asked('approved-after-record')).toBe(0);
     },
-    TIMEOUT_MS,
+    TRIALS_TIMEOUT_MS,
   );
 });

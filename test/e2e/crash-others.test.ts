@@ -1,30 +1,23 @@
 // Workers that are shut down or share a store, and the server killed under one. The same trials in number: `npm run bench:crash`.
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runServerTrial, runSharedStoreTrials, runShutdownTrial } from '../../bench/crash/other-trials.ts';
-import { openCrashWorld, type CrashWorld } from '../../bench/crash/world.ts';
+import { openCrashWorld } from '../../bench/crash/world.ts';
 import { freePort } from '../support/crash-port.ts';
-import { quietRuntime } from '../support/turn-world.ts';
+import { TRIALS_TIMEOUT_MS, useCrashWorld } from '../support/crash-world.ts';
 
-const TIMEOUT_MS = 600_000;
-let world: CrashWorld;
-
-beforeAll(async () => {
-  quietRuntime();
-  world = await openCrashWorld({ address: inject('temporalAddress') });
-});
-afterAll(async () => world.close());
+const world = useCrashWorld();
 
 describe('a Worker that is told to end while a write runs', () => {
   it(
     '[CRASH-2] finishes the write within its grace time, heartbeats as before, and another goes on',
     async () => {
-      const result = await runShutdownTrial(world);
+      const result = await runShutdownTrial(world());
       expect(result.faults).toEqual([]);
       expect(result).toMatchObject({ unknown: 0, again: 0, signal: null });
       expect(result.heartbeatsAfter).toBeGreaterThanOrEqual(2);
       expect(Math.max(...result.attempts)).toBe(1);
     },
-    TIMEOUT_MS,
+    TRIALS_TIMEOUT_MS,
   );
 });
 
@@ -32,11 +25,11 @@ describe('two Workers on one store at once', () => {
   it(
     '[CRASH-3] do not touch each other’s files',
     async () => {
-      const verdicts = await runSharedStoreTrials(world, 1);
+      const verdicts = await runSharedStoreTrials(world(), 1);
       expect(verdicts.flatMap((verdict) => verdict.faults)).toEqual([]);
       expect(verdicts.map((verdict) => verdict.temps)).toEqual([0, 0]);
     },
-    TIMEOUT_MS,
+    TRIALS_TIMEOUT_MS,
   );
 });
 
@@ -56,6 +49,6 @@ describe('the embedded server killed and brought up again on its database', () =
         await own.close();
       }
     },
-    TIMEOUT_MS,
+    TRIALS_TIMEOUT_MS,
   );
 });

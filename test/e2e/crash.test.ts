@@ -1,22 +1,14 @@
 // Workers killed at every boundary of a step. The same trials in number, and their table: `npm run bench:crash`.
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { BOUNDARIES } from '../../bench/crash/plan.ts';
 import { RECOVERY_LIMIT_MS } from '../../bench/crash/trial.ts';
 import { runTrials } from '../../bench/crash/trials.ts';
-import { openCrashWorld, type CrashWorld } from '../../bench/crash/world.ts';
 import { median } from '../../bench/lib/stats.ts';
 import { replayTurn } from '../../testing/replay.ts';
-import { quietRuntime } from '../support/turn-world.ts';
+import { TRIALS_TIMEOUT_MS, useCrashWorld } from '../support/crash-world.ts';
 
 const TRIALS = 3;
-const TIMEOUT_MS = 600_000;
-let world: CrashWorld;
-
-beforeAll(async () => {
-  quietRuntime();
-  world = await openCrashWorld({ address: inject('temporalAddress') });
-});
-afterAll(async () => world.close());
+const world = useCrashWorld();
 
 describe('a Worker killed in the middle of a step', () => {
   it(
@@ -25,7 +17,7 @@ describe('a Worker killed in the middle of a step', () => {
       const jobs = Array.from({ length: TRIALS }, (_, variant) =>
         BOUNDARIES.map(({ name }) => ({ boundary: name, variant })),
       );
-      const { results, failed } = await runTrials(world, jobs.flat(), { parallel: 6 });
+      const { results, failed } = await runTrials(world(), jobs.flat(), { parallel: 6 });
       expect(failed).toEqual([]);
       // The time of a single trial says as much of the machine's load as of the hand-over: the median is what must hold.
       const faults = results.flatMap((one) =>
@@ -47,6 +39,6 @@ describe('a Worker killed in the middle of a step', () => {
         await replayTurn(history);
       }
     },
-    TIMEOUT_MS,
+    TRIALS_TIMEOUT_MS,
   );
 });
