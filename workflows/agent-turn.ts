@@ -12,12 +12,10 @@ export const turnStateQuery = defineQuery<TurnState>(TURN_STATE_QUERY);
  * included: a cancelled turn completes with status `cancelled`, so that its transcript can be continued.
  * Input: see `AgentTurnInput`; build it with `turnInput` of `longshore/client`.
  */
-export async function longshoreAgentTurn(input: AgentTurnInput): Promise<AgentTurnResult> {
+export function longshoreAgentTurn(input: AgentTurnInput): Promise<AgentTurnResult> {
   const turn = new Turn(input, workflowInfo().workflowId);
   setHandler(turnStateQuery, () => turn.state());
-  const result = await turn.run();
-  showEnd(result.status, input);
-  return result;
+  return turn.run((status) => showEnd(status, input));
 }
 
 let inlineTurns = 0;

@@ -64,11 +64,15 @@ export class FilesOnRecord {
   }
 }
 
-/** Makes a call that commits; where the manifest was lost, has it made again first, once. */
-export function withManifest<T>(call: () => Promise<T>, rebuild: () => Promise<void>): Promise<T> {
-  return call().then(undefined, async (failure: unknown) => {
+/** Makes a call that commits, and does what its result asks for; where the manifest was lost, has it made again first, once. */
+export function withManifest<T, R>(
+  call: () => Promise<T>,
+  done: (result: T) => R,
+  rebuild: () => Promise<void>,
+): Promise<R> {
+  return call().then(done, async (failure: unknown) => {
     if (errorRecordOf(failure).type !== 'ManifestMissing') throw failure;
     await rebuild();
-    return call();
+    return done(await call());
   });
 }

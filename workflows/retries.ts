@@ -4,7 +4,6 @@ import { ApplicationFailure, CancellationScope } from '@temporalio/workflow';
 import type { AgentSpec } from '../shared/agent-spec.ts';
 import type { CommittedResult, ProposedCall, RetriedResult, TurnIdentity } from '../shared/activities.ts';
 import type { RetryCallInput, RetryCallResult } from '../shared/approvals.ts';
-import { parseCallKey } from '../shared/call-key.ts';
 import { digestOf } from '../shared/digest.ts';
 import type { ErrorType } from '../shared/errors.ts';
 import type { SettledCall } from '../shared/results.ts';
@@ -165,9 +164,8 @@ export class Retries {
     if (selector === null || !settings) return { ...(await run(call, 0)), call: proposed };
     // A digest of its own: neither the decision on the first call nor its denial is one on this.
     const asked = { ...call, argumentsDigest: digestOf(['retry', call.argumentsDigest, base, id]) };
-    const step = desk.stepUnderWay ?? { step: parseCallKey(call.callKey)?.step ?? 0, calls: [], settled: [] };
     const isCancelled = (): boolean => CancellationScope.current().consideredCancelled;
-    const settled = await settleGated(asked, selector, { desk, settings, step, isCancelled, run });
+    const settled = await settleGated(asked, selector, { desk, settings, isCancelled, run });
     const note = settled.note ?? (changed && 'facts' in settled.result ? noteOf(changed) : undefined);
     const generation = base + (settled.generation ?? 0);
     return { ...settled, call: proposed, generation, ...(note !== undefined && { note }) };

@@ -14,6 +14,7 @@ import {
   type TurnIdentity,
 } from '../shared/activities.ts';
 import { digestOf } from '../shared/digest.ts';
+import type { CatalogFacts } from '../shared/catalog.ts';
 import type { BlobRef } from '../shared/file-store.ts';
 import type { RetentionRule } from '../shared/retention.ts';
 import type { AgentTurnInput, AgentTurnResult, TurnEnd, TurnState, TurnStatus } from '../shared/turn.ts';
@@ -38,6 +39,11 @@ const SAVE_HEAD_MS = 3_600_000;
 
 /** What waits to be carried by the next Activity. */
 type Pending = Pick<CallModelInput, 'frame' | 'continueFrom' | 'messages' | 'commit'>;
+
+/** What a model call tells beside what is pending. */
+interface ModelNews extends Pick<CallModelInput, 'resume'> {
+  readonly retried: readonly RetriedResult[];
+}
 
 /** A commit that is too large for one Activity's input. */
 interface CommitParts {
@@ -104,20 +110,26 @@ export class Turn {
     return waiting.length > 0 ? { ...where, waiting } : where;
   }
 
-  /** Runs the turn to its end. Cancellation and failures are ends too; only a changed decision throws. */
-  run(): Promise<AgentTurnResult> {
-    return this.untilEnd().then((ending) => this.finish(ending));
+  /**
+   * Runs the turn to its end, and tells how it ended. Cancellation and failures are ends too; only a changed decision throws.
+   * Here and in what follows nothing is awaited that need not be: of each promise the SDK takes a stack trace.
+   */
+  run(ended?: (status: TurnEnd) => void): Promise<AgentTurnResult> {
+    return this.untilEnd().then((ending) => this.finish(ending, ended));
   }
 
   private async untilEnd(): Promise<Ending> {
     try {
-      this.pending = { ...this.pending, frame: await this.frame() };
-      const { frame, continueFrom } = this.pending;
-      this.opening = { ...(frame && { frame }), ...(continueFrom && { continueFrom }) };
+      const frame = this.frameOf(await this.listTools());
+      const { continueFrom } = this.pending;
+      this.pending = { ...this.pending, frame };
+      this.opening = { frame, ...(continueFrom && { continueFrom }) };
       for (; this.step < this.input.spec.config.iteration_limit; this.step++) {
         const exhausted = this.exhausted();
         if (exhausted) return exhausted;
-        const answer = await this.askModel();
+        const ahead = this.dueAhead();
+        const isDue = ahead !== null || this.isAnythingDue;
+        const answer = await this.askModel(isDue ? await this.settleDue(ahead) : { retried: this.retries.toTell });
         const ending = answer.toolCalls.length > 0 ? await this.callTools(answer) : await this.endUnlessRetried(answer);
         if (ending) return ending;
       }
@@ -133,13 +145,17 @@ export class Turn {
     return exhaustedBudget(this.meter, this.input.spec.config.budgets, this.catalogs?.isWhole === false);
   }
 
-  private async frame(): Promise<TurnFrame> {
+  private listTools(): Promise<CatalogFacts> {
     const { spec, deferral } = this.input;
-    const turn = this.identity;
     const askUserQuestions = spec.config.ask_user_questions?.enabled === true;
-    const servers = spec.mcp_servers;
     const asked = { ...(askUserQuestions && { askUserQuestions }), ...(deferral && { deferral }) };
-    const catalog = await listTools({ turn, servers, ...asked });
+    return listTools({ turn: this.identity, servers: spec.mcp_servers, ...asked });
+  }
+
+  private frameOf(catalog: CatalogFacts): TurnFrame {
+    const { spec, deferral } = this.input;
+    const { mcp_servers: servers } = spec;
+    const turn = this.identity;
     if (deferral) {
       const load = (input: Omit<LoadCatalogInput, 'turn'>): ReturnType<typeof loadCatalog> =>
         loadCatalog({ turn, ...input });
@@ -151,10 +167,10 @@ export class Turn {
     return { agent, model, instructions, responseFormat, catalog: catalog.ref, ...(retention && { retention }) };
   }
 
-  private async callTools({ toolCalls }: CallModelResult): Promise<Ending | null> {
+  private callTools({ toolCalls }: CallModelResult): Promise<Ending | null> {
     this.retries.proposed(toolCalls);
     const { identity: turn, step, counts, open, desk, catalogs } = this;
-    const commit = await settleCalls(toolCalls, {
+    const settled = settleCalls(toolCalls, {
       turn,
       step,
       spec: this.input.spec,
@@ -164,8 +180,10 @@ export class Turn {
       ...(catalogs && { catalogs }),
       judged: (call) => this.retries.proposed([call]),
     });
-    this.pending = { messages: [], commit };
-    return CancellationScope.current().consideredCancelled ? cancelled() : null;
+    return settled.then((commit) => {
+      this.pending = { messages: [], commit };
+      return CancellationScope.current().consideredCancelled ? cancelled() : null;
+    });
   }
 
   /** An answer from before a person's distrust is none: the model is told of the new result, and answers again. */
@@ -177,29 +195,40 @@ export class Turn {
     return untold.length > 0 && mayGoOn ? null : ending;
   }
 
-  private async askModel(): Promise<CallModelResult> {
-    const { spec } = this.input;
-    // Nothing is awaited that is not due: of each promise the SDK takes a stack trace.
-    const ahead = this.dueAhead();
+  private get isAnythingDue(): boolean {
+    return this.retries.isUnderWay || this.catalogs?.isOutdated === true || this.pins.isCheckDue;
+  }
+
+  /** What must have happened before the model is asked again. */
+  private async settleDue(ahead: CommitParts | null): Promise<ModelNews> {
     if (ahead) await this.commitAhead(ahead);
     if (this.catalogs && this.retries.isUnderWay) await this.retries.settled();
     // What changed while calls ran is known before the model is asked again.
     if (this.catalogs?.isOutdated) await this.catalogs.renew();
     const retried = this.retries.isUnderWay ? await this.retries.settled() : this.retries.toTell;
     const resume = this.pins.isCheckDue ? await this.pins.check(this.identity) : undefined;
+    return { retried, ...(resume && { resume }) };
+  }
+
+  private askModel({ retried, resume }: ModelNews): Promise<CallModelResult> {
     const saveHead = Date.now() - this.headSavedMs >= SAVE_HEAD_MS && !this.pending.frame;
     if (saveHead || this.pending.frame) this.headSavedMs = Date.now();
     const where = { turn: this.identity, step: this.step, head: this.head };
     const news = { ...(retried.length > 0 && { retried }), ...(resume && { resume }), ...(saveHead && { saveHead }) };
     const input = { ...where, ...this.pending, ...news, ...this.loaded() };
-    const answer = await this.kept(() => callModel(input, spec.model.name));
-    verifyDecisions(decidedBy(input), answer.decisionsDigest);
-    this.head = answer.head;
-    this.pins.compared();
-    this.committed(this.pending.commit, retried);
-    this.pending = { messages: [] };
-    recordUsage(this.meter, answer);
-    return answer;
+    const { name: model } = this.input.spec.model;
+    return this.kept(
+      () => callModel(input, model),
+      (answer) => {
+        verifyDecisions(decidedBy(input), answer.decisionsDigest);
+        this.head = answer.head;
+        this.pins.compared();
+        this.committed(this.pending.commit, retried);
+        this.pending = { messages: [] };
+        recordUsage(this.meter, answer);
+        return answer;
+      },
+    );
   }
 
   /** The catalogs that the turn has loaded, where it has. */
@@ -219,10 +248,14 @@ export class Turn {
     for (let due: CommitParts | null = ahead; due; due = this.dueAhead()) {
       const { first, others } = due;
       const input = { turn: this.identity, head: this.head, messages: [], commit: first, ...this.loaded() };
-      const result = await this.kept(() => commitStep(input));
-      verifyDecisions(first, result.decisionsDigest);
-      this.head = result.head;
-      this.committed(first, []);
+      await this.kept(
+        () => commitStep(input),
+        (result) => {
+          verifyDecisions(first, result.decisionsDigest);
+          this.head = result.head;
+          this.committed(first, []);
+        },
+      );
       const results = others.flatMap((part) => part.results);
       this.pending = { ...this.pending, commit: { step: first.step, results } };
     }
@@ -233,15 +266,18 @@ export class Turn {
     this.headSavedMs = Date.now();
     const begunAt = this.pins.commitsNow;
     const input = { turn: this.identity, head: this.head, messages: [], pause, ...this.loaded() };
-    return this.kept(() => commitStep(input)).then((result) => {
-      this.pins.paused(pause, begunAt);
-      return result;
-    });
+    return this.kept(
+      () => commitStep(input),
+      (result) => {
+        this.pins.paused(pause, begunAt);
+        return result;
+      },
+    );
   }
 
   /** A call that commits; a manifest that was lost meanwhile is made again from what history pins. */
-  private kept<T>(call: () => Promise<T>): Promise<T> {
-    return withManifest(call, async () => {
+  private kept<T, R>(call: () => Promise<T>, done: (result: T) => R): Promise<R> {
+    return withManifest(call, done, async () => {
       const where = { turn: this.identity, head: this.head, messages: [], ...this.opening, ...this.loaded() };
       for (const rebuild of this.files.parts()) await commitStep({ ...where, rebuild });
     });
@@ -273,13 +309,17 @@ export class Turn {
       ended,
       invocation,
     };
-    const result = await this.kept(() => commitStep(input));
-    verifyDecisions(decidedBy(input), result.decisionsDigest);
-    this.head = result.head;
+    await this.kept(
+      () => commitStep(input),
+      (result) => {
+        verifyDecisions(decidedBy(input), result.decisionsDigest);
+        this.head = result.head;
+      },
+    );
   }
 
   /** Commits what is still pending, cancelled or not, and closes the manifest. */
-  private async finish(ending: Ending): Promise<AgentTurnResult> {
+  private async finish(ending: Ending, ended?: (status: TurnEnd) => void): Promise<AgentTurnResult> {
     this.ended = ending.status;
     let error = ending.error;
     let { status } = ending;
@@ -295,6 +335,7 @@ export class Turn {
     const { session, turn } = this.identity;
     const { steps } = this.meter;
     const grants = this.desk.grantsNow();
+    ended?.(status);
     const end = { ...ending, status, error, session, turn, head: this.head, steps };
     return grants.length > 0 ? { ...end, grants } : end;
   }

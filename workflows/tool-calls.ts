@@ -45,17 +45,22 @@ interface RunningStep extends StepContext {
  * Runs the calls that may run at once, asks about those that are gated, answers the others, and decides where every result
  * goes. Never rejects: a cancelled or failed call is a result too.
  */
-export async function settleCalls(calls: readonly ProposedCall[], context: StepContext): Promise<StepCommit> {
+export function settleCalls(calls: readonly ProposedCall[], context: StepContext): Promise<StepCommit> {
   for (const call of calls) context.open.add(call.callKey);
   const step = {
     ...context,
     soFar: { step: context.step, calls, settled: [] },
     judgements: judgements(calls, context),
   };
-  context.desk.stepUnderWay = step.soFar;
-  const settled = await Promise.all(calls.map((call) => settleOne(call, step)));
-  if (context.desk.isKeeping) await context.desk.stepSettled();
-  return { step: context.step, results: place(settled, context.spec) };
+  const { desk, spec } = context;
+  desk.stepUnderWay = step.soFar;
+  const placed = (settled: readonly SettledCall[]): StepCommit => ({
+    step: context.step,
+    results: place(settled, spec),
+  });
+  return Promise.all(calls.map((call) => settleOne(call, step))).then((settled) =>
+    desk.isKeeping ? desk.stepSettled().then(() => placed(settled)) : placed(settled),
+  );
 }
 
 function judgements(calls: readonly ProposedCall[], { turn, catalogs }: StepContext): RunningStep['judgements'] {
@@ -64,12 +69,15 @@ function judgements(calls: readonly ProposedCall[], { turn, catalogs }: StepCont
   return judgeInOrder(calls, { turn, catalogs, judge: judgeCall });
 }
 
-async function settleOne(call: ProposedCall, step: RunningStep): Promise<SettledCall> {
-  const settled = await (call.unresolved ? settleUnresolved(call, step) : settle(call, step));
-  step.open.delete(call.callKey);
-  step.soFar.settled.push(settled);
-  step.desk.callSettled();
-  return settled;
+function settleOne(call: ProposedCall, step: RunningStep): Promise<SettledCall> {
+  const settling = call.unresolved ? settleUnresolved(call, step) : settle(call, step);
+  // What is settled at once counts only when its siblings have begun.
+  return (settling instanceof Promise ? settling : Promise.resolve(settling)).then((settled) => {
+    step.open.delete(call.callKey);
+    step.soFar.settled.push(settled);
+    step.desk.callSettled();
+    return settled;
+  });
 }
 
 async function settleUnresolved(call: ProposedCall, step: RunningStep): Promise<SettledCall> {
@@ -81,7 +89,7 @@ async function settleUnresolved(call: ProposedCall, step: RunningStep): Promise<
 }
 
 function settle(call: ProposedCall, step: RunningStep): Promise<SettledCall> | SettledCall {
-  const { spec, desk, soFar } = step;
+  const { spec, desk } = step;
   const answer = answerWithoutRunning(call, step.counts);
   if (answer) return { call, result: { spoken: answer } };
   const settings = spec.config.approvals;
@@ -93,7 +101,6 @@ function settle(call: ProposedCall, step: RunningStep): Promise<SettledCall> | S
   const asking: Asking = {
     desk,
     settings: settings ?? { onDeadline: 'expire' },
-    step: soFar,
     isCancelled,
     run: (allowed, generation) => runCall(allowed, step, generation),
   };

@@ -54,7 +54,6 @@ class Turn {
       const asking: Asking = {
         desk: this,
         settings: this.settings,
-        step: { step: 0, calls, settled: [] },
         isCancelled: () => this.isCancelled,
         run: (allowed, generation) => this.run(allowed, generation),
       };

@@ -83,10 +83,10 @@ describe('[FILE-21] the files on record', () => {
       calls.push('rebuild');
       return Promise.resolve();
     };
-    await expect(withManifest(failing, rebuild)).rejects.toBe(missing);
+    await expect(withManifest(failing, String, rebuild)).rejects.toBe(missing);
     expect(calls).toEqual(['call', 'rebuild', 'call']);
     const other = ApplicationFailure.create({ type: 'StoreFull', message: 'full' });
-    await expect(withManifest(() => Promise.reject(other), rebuild)).rejects.toBe(other);
+    await expect(withManifest(() => Promise.reject(other), String, rebuild)).rejects.toBe(other);
     expect(calls).toHaveLength(3);
   });
 });

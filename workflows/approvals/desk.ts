@@ -1,6 +1,6 @@
 // Where the calls of a turn wait for a person: parks them, takes decisions, keeps deadlines, and sees that the pause is on
 // record for as long as anything waits. Nothing here costs anything while nothing waits.
-import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import { condition, isCancellation } from '@temporalio/workflow';
 import type { CommitStepResult, PauseRecord, ProposedCall, TurnIdentity } from '../../shared/activities.ts';
 import type { ApprovalEventType } from '../../shared/approval-events.ts';
 import type {
@@ -15,7 +15,7 @@ import type { AgentTurnInput } from '../../shared/turn.ts';
 import { isShown, showReminder, showWaiting } from './attributes.ts';
 import { Grants } from './grants.ts';
 import { Notices } from './notices.ts';
-import { keepOnRecord } from './pause.ts';
+import { PauseKeeper } from './pause.ts';
 import type { SettledCall } from '../../shared/results.ts';
 import type { StepSoFar } from './pause-record.ts';
 import { Timers, type Due } from './timers.ts';
@@ -52,7 +52,7 @@ export class ApprovalDesk {
   /** The catalog that has a server's tools, once the turn has one; changed arguments are checked against it. */
   catalogOf: ((server: string) => BlobRef) | undefined;
   /** The step whose calls are, or were last, under way. */
-  stepUnderWay: StepSoFar | undefined;
+  stepUnderWay: StepSoFar = { step: 0, calls: [], settled: [] };
   /** Results of calls that a person had made again, until they are committed. */
   readonly madeAnew: SettledCall[] = [];
   private readonly options: DeskOptions;
@@ -64,7 +64,7 @@ export class ApprovalDesk {
   private readonly ended: Wait[] = [];
   /** Whether what follows from a wait's end begins before it is told; not so in turns from before 2026-12-01. */
   private isToldLater = false;
-  private keeping: Promise<void> | undefined;
+  private readonly keeper: PauseKeeper;
   private checking = 0;
 
   constructor(options: DeskOptions) {
@@ -72,6 +72,7 @@ export class ApprovalDesk {
     const { spec, continueFrom } = options.input;
     const isSameSession = continueFrom?.session === options.turn.session;
     this.grants = new Grants(isSameSession ? (continueFrom.grants ?? []) : [], spec.config.approvals?.grantForMs);
+    this.keeper = this.keeperOf(options);
   }
 
   get turn(): TurnIdentity {
@@ -89,11 +90,11 @@ export class ApprovalDesk {
   }
 
   /** Parks a call until its wait ends: by a decision, a deadline, or the turn's cancellation. */
-  wait(asked: WaitingCall, step: StepSoFar): Promise<WaitEnd> {
+  wait(asked: WaitingCall): Promise<WaitEnd> {
     const wait = this.calls.begin(asked);
     const { call } = wait;
     this.startTimers(call);
-    this.keeping ??= this.keep(step);
+    this.keeper.begun();
     return condition(() => wait.end !== undefined).then(
       () => this.leave(wait),
       (failure: unknown) => {
@@ -106,12 +107,12 @@ export class ApprovalDesk {
 
   /** Whether something of the step under way waits, or did just now. */
   get isKeeping(): boolean {
-    return this.keeping !== undefined;
+    return this.keeper.isKeeping;
   }
 
   /** Settles when no pause of this step is being put on record any more: the manifest has one writer. */
-  async stepSettled(): Promise<void> {
-    await this.keeping;
+  stepSettled(): Promise<void> {
+    return condition(() => !this.keeper.isKeeping);
   }
 
   /** Tells of the waits that have ended. Called as soon as the call that a person allowed has been begun. */
@@ -125,6 +126,7 @@ export class ApprovalDesk {
   callSettled(): void {
     this.tellEnds();
     this.show();
+    this.keeper.settled();
   }
 
   /** Takes a decision. Raises nothing: a refusal is for the caller to tell. */
@@ -152,28 +154,23 @@ export class ApprovalDesk {
     await this.notices.delivered();
   }
 
-  private async keep(step: StepSoFar): Promise<void> {
-    const { options, calls } = this;
-    const whole = (): StepSoFar => {
-      const underWay = this.stepUnderWay ?? step;
-      return { ...underWay, settled: [...underWay.settled, ...this.madeAnew] };
-    };
-    const keepOnce = (): Promise<void> =>
-      keepOnRecord(whole, {
-        spec: options.input.spec,
-        open: () => calls.open(),
-        isAllParked: () => options.openCalls.size === calls.open().length,
-        commit: options.commitPause,
-        recorded: (fresh, { hooks }) => this.tellWaiting(fresh, hooks),
-        failed: (problem) => {
-          for (const call of calls.open()) calls.end(call, { type: 'unrecorded', at: Date.now(), problem });
-        },
-      });
-    // The calls of a step are parked one after another: one record for all.
-    await Promise.resolve();
-    // A wait may begin in the moment in which the last one ends.
-    while (calls.open().length > 0) await CancellationScope.nonCancellable(keepOnce);
-    this.keeping = undefined;
+  private keeperOf({ input, openCalls, commitPause: commit }: DeskOptions): PauseKeeper {
+    const { calls } = this;
+    return new PauseKeeper({
+      spec: input.spec,
+      step: () => ({ ...this.stepUnderWay, settled: [...this.stepUnderWay.settled, ...this.madeAnew] }),
+      open: () => calls.open(),
+      isAllParked: () => openCalls.size === calls.open().length,
+      isAlone: () => {
+        const { calls: all, settled } = this.stepUnderWay;
+        return openCalls.size === 1 && all.length === 1 && settled.length === 0;
+      },
+      commit,
+      recorded: (fresh, { hooks }) => this.tellWaiting(fresh, hooks),
+      failed: (problem) => {
+        for (const call of calls.open()) calls.end(call, { type: 'unrecorded', at: Date.now(), problem });
+      },
+    });
   }
 
   private tellWaiting(fresh: readonly WaitingCall[], hooks: boolean | undefined): void {

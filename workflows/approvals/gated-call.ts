@@ -18,7 +18,6 @@ import {
 } from '../../shared/approval-texts.ts';
 import { outcomeOf, type SettledCall, type SpokenResult } from '../../shared/results.ts';
 import type { ApprovalDesk } from './desk.ts';
-import type { StepSoFar } from './pause-record.ts';
 import type { ChangedArguments, WaitEnd } from './wait.ts';
 import { waitForAnswer, waitForApproval, waitForOutcome } from './waiting-call.ts';
 
@@ -26,7 +25,6 @@ import { waitForAnswer, waitForApproval, waitForOutcome } from './waiting-call.t
 export interface Asking {
   readonly desk: Pick<ApprovalDesk, 'wait' | 'tellEnds' | 'grants' | 'denials' | 'changedCalls'>;
   readonly settings: ApprovalSettings;
-  readonly step: StepSoFar;
   /** Whether the turn is cancelled, so that nothing may be begun. */
   readonly isCancelled: () => boolean;
   /** Makes the call. */
@@ -36,10 +34,10 @@ export interface Asking {
 type Decided = Extract<WaitEnd, { type: 'decided' }>;
 
 /** A call that the spec gates by this selector. Never rejects. */
-export async function settleGated(call: ProposedCall, selector: string, asking: Asking): Promise<SettledCall> {
-  const { desk, settings, step } = asking;
+export function settleGated(call: ProposedCall, selector: string, asking: Asking): Promise<SettledCall> {
+  const { desk, settings } = asking;
   const denied = desk.denials.get(call.argumentsDigest);
-  if (denied) return { call, result: { spoken: deniedBefore(call, denied) }, decided: denied };
+  if (denied) return Promise.resolve({ call, result: { spoken: deniedBefore(call, denied) }, decided: denied });
   const grant = desk.grants.find(call, Date.now());
   if (grant) {
     const { approver, grantedAt: decidedAt } = grant;
@@ -48,7 +46,13 @@ export async function settleGated(call: ProposedCall, selector: string, asking: 
     const decided = { callKey, decision: 'approve', decidedAt, repeated: false, approver, reason, digest } as const;
     return runApproved(call, decided, asking);
   }
-  const end = await desk.wait(waitForApproval(call, selector, { since: Date.now(), settings }), step);
+  return desk
+    .wait(waitForApproval(call, selector, { since: Date.now(), settings }))
+    .then((end) => settleAsked(call, end, asking));
+}
+
+function settleAsked(call: ProposedCall, end: WaitEnd, asking: Asking): Promise<SettledCall> | SettledCall {
+  const { desk, settings } = asking;
   if (end.type !== 'decided') return { call, result: { spoken: undecided(call, end, settings) } };
   const { decision, decided, changed } = end;
   if (decision.type === 'deny') return deny(call, end, asking, deniedCall(call, decided));
@@ -56,8 +60,7 @@ export async function settleGated(call: ProposedCall, selector: string, asking: 
   if (!changed) return runApproved(call, decided, asking);
   const runs = withArguments(call, changed);
   desk.changedCalls.set(call.callKey, runs);
-  const settled = await runApproved(runs, decided, asking);
-  return { ...settled, call, note: noteOf(runs) };
+  return runApproved(runs, decided, asking).then((settled) => ({ ...settled, call, note: noteOf(runs) }));
 }
 
 /** What the model is told of a call that ran with a person's arguments. */
@@ -67,10 +70,10 @@ export function noteOf({ arguments: args, argumentsRef }: ProposedCall): string 
 
 /** `ask_user_question`: the answer is the result. Never rejects. */
 export async function settleQuestion(call: ProposedCall, asking: Asking): Promise<SettledCall> {
-  const { desk, settings, step } = asking;
+  const { desk, settings } = asking;
   const denied = desk.denials.get(call.argumentsDigest);
   if (denied) return { call, result: { spoken: declinedQuestion(denied) }, decided: denied };
-  const end = await desk.wait(waitForAnswer(call, { since: Date.now(), settings }), step);
+  const end = await desk.wait(waitForAnswer(call, { since: Date.now(), settings }));
   if (end.type === 'expired') return { call, result: { spoken: expiredQuestion(settings.deadlineMs ?? 0) } };
   if (end.type !== 'decided') return { call, result: { spoken: undecided(call, end, settings) } };
   const { decision, decided } = end;
@@ -90,9 +93,9 @@ async function runApproved(call: ProposedCall, decided: DecidedCall, asking: Ask
     const settled = { ...(await running), decided: standing, generation };
     if (outcomeOf(settled) !== 'unknown') return settled;
     const known = wordsOf(settled);
-    const { desk, settings, step } = asking;
+    const { desk, settings } = asking;
     const frame = { since: Date.now(), settings };
-    const end = await desk.wait(waitForOutcome(call, { generation, known }, frame), step);
+    const end = await desk.wait(waitForOutcome(call, { generation, known }, frame));
     if (end.type !== 'decided') return { ...settled, result: { spoken: undecidedOutcome(known) } };
     standing = end.decided;
     const choice = end.decision.type === 'outcome' ? end.decision.choice : 'give-up';
