@@ -123,15 +123,15 @@ export function runCall(call: ProposedCall, context: CallContext, generation = 0
   return isDiscovery ? runDiscovery(call, input, context) : send(call, input, context);
 }
 
-async function send(call: ProposedCall, input: CallToolInput, { catalogs }: CallContext): Promise<SettledCall> {
-  try {
-    const facts = await callTool(input);
-    if (facts.schemaChanged) catalogs?.changed(call.server);
-    else if (isObject(facts.note) && facts.note['catalogChanged'] === true) catalogs?.overtaken(call.server);
-    return { call, result: { facts } };
-  } catch (failure) {
-    return { call, result: { spoken: afterFailure(call, failure, isCancellation(failure)) } };
-  }
+function send(call: ProposedCall, input: CallToolInput, { catalogs }: CallContext): Promise<SettledCall> {
+  return callTool(input).then(
+    (facts) => {
+      if (facts.schemaChanged) catalogs?.changed(call.server);
+      else if (isObject(facts.note) && facts.note['catalogChanged'] === true) catalogs?.overtaken(call.server);
+      return { call, result: { facts } };
+    },
+    (failure: unknown) => ({ call, result: { spoken: afterFailure(call, failure, isCancellation(failure)) } }),
+  );
 }
 
 /** The catalogs that it looks at are loaded first. */

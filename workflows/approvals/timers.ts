@@ -17,22 +17,28 @@ export class Timers {
     if (dues.length === 0 || this.scopes.has(name)) return;
     const scope = new CancellationScope();
     this.scopes.set(name, scope);
-    const ordered = [...dues].sort((a, b) => a.afterMs - b.afterMs);
-    scope
-      .run(async () => {
-        let waitedMs = 0;
-        for (const { afterMs, run } of ordered) {
-          await sleep(Math.max(1, afterMs - waitedMs));
-          waitedMs = afterMs;
-          run();
-        }
-      })
-      .catch((failure: unknown) => {
-        if (!isCancellation(failure)) throw failure;
-      })
-      .finally(() => {
-        if (this.scopes.get(name) === scope) this.scopes.delete(name);
-      });
+    this.runNext(
+      scope,
+      [...dues].sort((a, b) => a.afterMs - b.afterMs),
+      () => this.scopes.get(name) === scope && this.scopes.delete(name),
+    );
+  }
+
+  /** No loop that awaits: of each promise the SDK takes a stack trace, and a decision starts one of these. */
+  private runNext(scope: CancellationScope, [due, ...others]: readonly Due[], over: () => void, waitedMs = 0): void {
+    if (!due) return over();
+    void scope
+      .run(() => sleep(Math.max(1, due.afterMs - waitedMs)))
+      .then(
+        () => {
+          due.run();
+          this.runNext(scope, others, over, due.afterMs);
+        },
+        (failure: unknown) => {
+          over();
+          if (!isCancellation(failure)) throw failure;
+        },
+      );
   }
 
   /** Cancels the timers of a name, if there are any. */
