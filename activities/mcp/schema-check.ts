@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTick } from 'node:timers/promises';
 
-import { Ajv } from 'ajv';
+import { Ajv, type Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { LRUCache } from 'lru-cache';
 
@@ -23,10 +23,19 @@ const OPTIONS = {
 
 /** Of each dialect: what checks schemas as such, made once, for it compiles the meta-schema; and what compiles one. */
 const DRAFTS = {
-  modern: { checker: lazy(() => new Ajv2020(OPTIONS)), compiler: () => new Ajv2020(UNCHECKED) },
-  draft7: { checker: lazy(() => new Ajv(OPTIONS)), compiler: () => new Ajv(UNCHECKED) },
+  modern: {
+    checker: lazy(() => new Ajv2020(OPTIONS)),
+    compiler: (more: CompilerOptions = {}) => new Ajv2020({ ...UNCHECKED, ...more }),
+  },
+  draft7: {
+    checker: lazy(() => new Ajv(OPTIONS)),
+    compiler: (more: CompilerOptions = {}) => new Ajv({ ...UNCHECKED, ...more }),
+  },
 };
 const UNCHECKED = { ...OPTIONS, meta: false, validateSchema: false } as const;
+
+type CompilerOptions = Pick<Options, 'allErrors'>;
+type Compiler = (more?: CompilerOptions) => Ajv;
 
 /** Checks of a catalog of a thousand tools take seconds: verdicts are kept, and the event loop is let go in between. */
 const verdicts = new LRUCache<string, { readonly problem: string | undefined }>({ max: 10_000 });
@@ -88,10 +97,22 @@ function problemIn(draft: keyof typeof DRAFTS, schema: JsonObject): string | und
   try {
     // Raises what is wrong.
     void checker().validateSchema(schema, true);
-    compiler().compile(schema);
+    compileWith(compiler, schema);
     return undefined;
   } catch (error) {
+    // V8's own words say nothing of the schema.
+    if (error instanceof RangeError) return 'inputSchema is nested too deeply to be compiled';
     return `inputSchema does not compile: ${messageOf(error).slice(0, MOST_KEPT)}`;
+  }
+}
+
+/** Code that stops at the first fault nests an `if` in the one before, so that 3,000 properties are too deep for V8; code that finds all does not. */
+function compileWith(compiler: Compiler, schema: JsonObject): void {
+  try {
+    compiler().compile(schema);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    compiler({ allErrors: true }).compile(schema);
   }
 }
 

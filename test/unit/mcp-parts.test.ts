@@ -7,6 +7,7 @@ import { MessageReader } from '../../activities/mcp/message-reader.ts';
 import { parseMessage, toToolResponse } from '../../activities/mcp/messages.ts';
 import { createSchemaChecker } from '../../activities/mcp/schema-check.ts';
 import { createServerLog, type PoolLogEntry } from '../../activities/mcp/server-log.ts';
+import { validateArguments } from '../../activities/model/validate-arguments.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 
 const check = (schema: JsonValue | undefined): Promise<string | undefined> =>
@@ -21,6 +22,20 @@ describe('createSchemaChecker', () => {
     for (const _time of [1, 2]) expect(await check(schema)).toBe('inputSchema takes more than 2 s to compile');
     expect(performance.now() - before).toBeLessThan(20_000);
     expect(await check({ type: 'object', properties: { a: { type: 'string' } } })).toBeUndefined();
+  });
+
+  it('takes 5,000 properties side by side, whose faults are then found', async () => {
+    const names = Array.from({ length: 5_000 }, (_, index) => `field_${index}`);
+    const schema = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) };
+    expect(await check(schema)).toBeUndefined();
+    expect(validateArguments(schema, { field_0: 'a', field_4999: 'b' })).toBeNull();
+    expect(validateArguments(schema, { field_4999: 7 })).toBe('/field_4999 must be string');
+  });
+
+  it('says of a schema in itself a thousand times that it is nested too deeply', async () => {
+    let nested: JsonObject = { type: 'string' };
+    for (let level = 0; level < 1_000; level += 1) nested = { type: 'object', properties: { nested } };
+    expect(await check(nested)).toBe('inputSchema is nested too deeply to be compiled');
   });
 });
 
