@@ -78,11 +78,16 @@ function withKnownSize(stream: OutputStream): OutputStream {
   });
 }
 
-/** A table for people: columns padded to their widest cell, two spaces apart. */
+/** A column is padded no further: one long name would push all other rows apart. Characters. */
+const WIDEST_CELL = 80;
+
+/** A table for people: columns padded to their widest cell, two spaces apart. A cell that is wider moves the rest of its row. */
 export function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = [];
   for (const row of rows) {
-    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+    for (const [index, cell] of row.entries()) {
+      widths[index] = Math.max(widths[index] ?? 0, Math.min(cell.length, WIDEST_CELL));
+    }
   }
   return rows.map((row) =>
     row

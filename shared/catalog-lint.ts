@@ -44,7 +44,7 @@ export function lintCatalog(tools: readonly CatalogTool[]): readonly LintFinding
       finding(
         group,
         'no-annotations',
-        'have no annotations that say what a call may do, so each is taken as a write: gated by `@write`, and never sent again. Let the server give readOnlyHint or destructiveHint, or set `annotations` in the configuration.',
+        `${group.length === 1 ? 'has' : 'have'} no annotations that say what a call may do, so each is taken as a write: gated by \`@write\`, and never sent again. Let the server give readOnlyHint or destructiveHint, or set \`annotations\` in the configuration.`,
       ),
     ),
     ...each(

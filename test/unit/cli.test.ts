@@ -151,6 +151,16 @@ describe('output', () => {
       ]),
     ).toEqual(['a       b', 'longer', '        c']);
   });
+
+  it('does not let one long cell of a table push all other rows apart', () => {
+    const long = 'x'.repeat(300);
+    expect(
+      table([
+        ['a', 'b'],
+        [long, 'c'],
+      ]),
+    ).toEqual([`a${' '.repeat(81)}b`, `${long}  c`]);
+  });
 });
 
 describe('settings', () => {
