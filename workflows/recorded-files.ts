@@ -67,12 +67,12 @@ export class FilesOnRecord {
 /** Makes a call that commits, and does what its result asks for; where the manifest was lost, has it made again first, once. */
 export function withManifest<T, R>(
   call: () => Promise<T>,
-  done: (result: T) => R,
+  take: (result: T) => R,
   rebuild: () => Promise<void>,
 ): Promise<R> {
-  return call().then(done, async (failure: unknown) => {
+  return call().then(take, async (failure: unknown) => {
     if (errorRecordOf(failure).type !== 'ManifestMissing') throw failure;
     await rebuild();
-    return done(await call());
+    return take(await call());
   });
 }

@@ -276,8 +276,8 @@ export class Turn {
   }
 
   /** A call that commits; a manifest that was lost meanwhile is made again from what history pins. */
-  private kept<T, R>(call: () => Promise<T>, done: (result: T) => R): Promise<R> {
-    return withManifest(call, done, async () => {
+  private kept<T, R>(call: () => Promise<T>, take: (result: T) => R): Promise<R> {
+    return withManifest(call, take, async () => {
       const where = { turn: this.identity, head: this.head, messages: [], ...this.opening, ...this.loaded() };
       for (const rebuild of this.files.parts()) await commitStep({ ...where, rebuild });
     });

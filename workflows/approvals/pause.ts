@@ -103,11 +103,11 @@ export class PauseKeeper {
     );
   }
 
-  private whateverBecomes<T>(work: () => Promise<T>, done: (result: T) => void = () => {}): void {
+  private whateverBecomes<T>(work: () => Promise<T>, take: (result: T) => void = () => {}): void {
     void CancellationScope.nonCancellable(work).then(
       (result) => {
-        done(result);
-        this.goOn();
+        take(result);
+        return this.goOn();
       },
       (failure: unknown) => this.failed(failure),
     );

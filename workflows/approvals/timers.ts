@@ -32,7 +32,7 @@ export class Timers {
       .then(
         () => {
           due.run();
-          this.runNext(scope, others, over, due.afterMs);
+          return this.runNext(scope, others, over, due.afterMs);
         },
         (failure: unknown) => {
           over();
