@@ -99,7 +99,9 @@ export function createCallModel(
     runAttempt(dependencies.redact, async (attempt) => {
       const input = await withBlocks(given, dependencies.store);
       const lost = await commitAndCheck(dependencies.store, input, attempt, services.runs);
-      const base = await services.transcripts.load(input.head);
+      // A turn that waited goes on with what the store has: days may have passed since this Worker last read it.
+      const { transcripts } = services;
+      const base = await (input.resume ? transcripts.verify(input.head) : transcripts.load(input.head));
       const frame = frameOf(input, base);
       const array = await services.toolArray(frame.catalog);
       const { added, addedTokens } = await addedBy(input, lost);

@@ -21,6 +21,8 @@ export interface Segment {
 /** A conversation up to a head. */
 export interface Transcript {
   readonly head: BlobRef | null;
+  /** From the first to the head. */
+  readonly segments: readonly BlobRef[];
   /** Of the latest turn that has one. */
   readonly frame?: TurnFrame;
   readonly messages: readonly TranscriptMessage[];
@@ -31,6 +33,8 @@ export interface Transcript {
 export interface TranscriptStore {
   /** Raises `TranscriptBroken` when a segment is missing, altered or none of ours. */
   load(head: BlobRef | null): Promise<Transcript>;
+  /** As `load`, with every segment read from the store, whatever is in memory. */
+  verify(head: BlobRef | null): Promise<Transcript>;
   append(
     base: Transcript,
     segment: Pick<Segment, 'turn' | 'frame' | 'messages'>,
@@ -38,6 +42,13 @@ export interface TranscriptStore {
   ): Promise<Transcript>;
 }
 
+interface ReadSegment {
+  readonly ref: BlobRef;
+  readonly segment: Segment;
+}
+
+/** Reads at once: enough to hide the latency of a store far away. */
+const READ_AT_ONCE = 8;
 /** Heads kept in memory: a Worker serves many turns, and each needs only its last head. */
 const CACHED_HEADS = 512;
 
@@ -45,10 +56,10 @@ const CACHED_HEADS = 512;
 export function createTranscriptStore(store: FileStore): TranscriptStore {
   const cache = new LRUCache<string, Transcript>({ max: CACHED_HEADS });
 
-  async function load(head: BlobRef | null): Promise<Transcript> {
-    const newest: Segment[] = [];
+  async function read(head: BlobRef | null): Promise<{ readonly transcript: Transcript; readonly remembered: number }> {
+    const newest: ReadSegment[] = [];
     let cursor = head;
-    let base: Transcript = { head: null, messages: [], tokens: 0 };
+    let base: Transcript = { head: null, segments: [], messages: [], tokens: 0 };
     while (cursor) {
       const cached = cache.get(cursor.sha256);
       if (cached) {
@@ -56,12 +67,12 @@ export function createTranscriptStore(store: FileStore): TranscriptStore {
         break;
       }
       const segment = await readSegment(store, cursor);
-      newest.push(segment);
+      newest.push({ ref: cursor, segment });
       cursor = segment.previous;
     }
     const loaded = join(base, newest.reverse(), head);
     if (head) cache.set(head.sha256, loaded);
-    return loaded;
+    return { transcript: loaded, remembered: base.segments.length };
   }
 
   async function append(
@@ -71,20 +82,31 @@ export function createTranscriptStore(store: FileStore): TranscriptStore {
   ): Promise<Transcript> {
     const segment: Segment = { version: 1, previous: base.head, ...added, tokens: base.tokens + addedTokens };
     const head = await store.putBlob(Buffer.from(JSON.stringify(segment)));
-    const next = join(base, [segment], head);
+    const next = join(base, [{ ref: head, segment }], head);
     cache.set(head.sha256, next);
     return next;
   }
 
-  return { load, append };
+  async function verify(head: BlobRef | null): Promise<Transcript> {
+    const { transcript, remembered } = await read(head);
+    const queue = transcript.segments.slice(0, remembered);
+    const work = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) await readSegment(store, next);
+    };
+    await Promise.all(Array.from({ length: READ_AT_ONCE }, work));
+    return transcript;
+  }
+
+  return { load: async (head) => (await read(head)).transcript, verify, append };
 }
 
-function join(base: Transcript, segments: readonly Segment[], head: BlobRef | null): Transcript {
-  const frame = segments.findLast((segment) => segment.frame)?.frame ?? base.frame;
+function join(base: Transcript, added: readonly ReadSegment[], head: BlobRef | null): Transcript {
+  const frame = added.findLast(({ segment }) => segment.frame)?.segment.frame ?? base.frame;
   return {
     head,
-    messages: [...base.messages, ...segments.flatMap((segment) => segment.messages)],
-    tokens: segments.at(-1)?.tokens ?? base.tokens,
+    segments: [...base.segments, ...added.map(({ ref }) => ref)],
+    messages: [...base.messages, ...added.flatMap(({ segment }) => segment.messages)],
+    tokens: added.at(-1)?.segment.tokens ?? base.tokens,
     ...(frame && { frame }),
   };
 }

@@ -11,7 +11,7 @@ import {
   type ResolveApprovalResult,
 } from '../shared/approvals.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
-import { canonicalJson, type JsonObject } from '../shared/json.ts';
+import { canonicalJson, isDeeperThan, type JsonObject } from '../shared/json.ts';
 import { findAsked, type FoundAsked } from './approvals.ts';
 import type { DecisionRecord } from './asked-calls.ts';
 import { isoTime } from './decision-view.ts';
@@ -116,6 +116,7 @@ async function decide(
     const decidedAt = isoTime(standing.decidedAt);
     return { id, workflowId: turn.workflowId, callKey, decision: decision.type, decidedAt, repeated: true };
   }
+  requireDepth(decision);
   const input: ResolveApprovalInput = {
     workflowId: turn.workflowId,
     callKey: call.callKey,
@@ -132,6 +133,17 @@ async function decide(
   });
   const { callKey, decision: type, decidedAt, repeated } = result;
   return { id, workflowId: turn.workflowId, callKey, decision: type, decidedAt: isoTime(decidedAt), repeated };
+}
+
+/** Else neither the converter nor the Workflow could so much as say what is wrong. */
+function requireDepth(decision: ApprovalDecision): void {
+  const { argumentDepth } = DECISION_LIMITS;
+  if (decision.type !== 'approve' || !isDeeperThan(argumentDepth, decision.arguments)) return;
+  throw new LongshoreError(
+    'ApprovalInvalid',
+    `The changed arguments have more than ${argumentDepth} levels in each other. Nothing was sent, and the call waits on`,
+    'Make them flatter, or approve the call as it is.',
+  );
 }
 
 interface Sent {

@@ -6,7 +6,13 @@ import {
   WorkflowUpdateStage,
   type Client,
 } from '@temporalio/client';
-import { executionsOfTurn, RETRY_CALL_UPDATE, type RetryCallInput, type RetryCallResult } from '../shared/approvals.ts';
+import {
+  DECISION_LIMITS,
+  executionsOfTurn,
+  RETRY_CALL_UPDATE,
+  type RetryCallInput,
+  type RetryCallResult,
+} from '../shared/approvals.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
 import { defaultApprover } from './decide.ts';
 import { isNotFound, turnClosed, turnNotFound } from './errors.ts';
@@ -88,7 +94,7 @@ function explained(
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
     return new LongshoreError(
       'WorkerMissing',
-      `No Worker took the retry of call \`${callKey}\` within ${timeoutMs / 1000} s; it may be taken still`,
+      `No Worker took the retry of call \`${brief(callKey)}\` within ${timeoutMs / 1000} s; it may be taken still`,
       'See that a Worker runs on the Task Queue of the turn, and look at the turn before you ask again.',
       { cause: error },
     );
@@ -98,8 +104,13 @@ function explained(
   if (refusal) return refusal;
   return new LongshoreError(
     'CallNotRetryable',
-    `The turn did not take the retry of call \`${callKey}\`: ${messageOf(error.cause ?? error)}`,
+    `The turn did not take the retry of call \`${brief(callKey)}\`: ${messageOf(error.cause ?? error)}`,
     'See whether the turn runs with this version of Longshore.',
     { cause: error },
   );
+}
+
+/** It comes from anybody. */
+function brief(callKey: string): string {
+  return callKey.length <= DECISION_LIMITS.callKey ? callKey : `${callKey.slice(0, DECISION_LIMITS.callKey)}…`;
 }

@@ -28,7 +28,20 @@ export interface ApprovalSettings {
 export const DEFAULT_GRANT_FOR_MS = 86_400_000;
 
 /** What a decision may carry: characters of who decides, of a reason and of an answer; bytes of changed arguments. */
-export const DECISION_LIMITS = { approver: 200, reason: 4_000, answer: 10_000, argumentBytes: 1_000_000 } as const;
+export const DECISION_LIMITS = {
+  approver: 200,
+  reason: 4_000,
+  answer: 10_000,
+  argumentBytes: 1_000_000,
+  /** Levels in each other: Temporal's converters go down into them, as does all that reads them. */
+  argumentDepth: 500,
+  workflowId: 1_000,
+  callKey: 200,
+  digest: 200,
+} as const;
+
+/** As much of changed arguments may be refused in one turn, in bytes: each refusal stands in history twice, where it has no room for ever. */
+export const REFUSED_ARGUMENT_BYTES = 4_000_000;
 
 /** One call that waits for a person. Times are milliseconds since 1970, of the Workflow's clock. */
 export interface WaitingCall {
@@ -58,6 +71,10 @@ export interface WaitingCall {
   readonly question?: { readonly text: string; readonly options: readonly string[] };
   /** Of an outcome: what is known of the call, in words. */
   readonly known?: string;
+  /** Of a call that was made already and is to be made again: who asked for that, and why. */
+  readonly again?: { readonly by: string; readonly reason?: string };
+  /** An earlier run of the turn, which a reset or a retry of the Workflow cut off, had sent this very call: what it did may stand. */
+  readonly sentBefore?: true;
 }
 
 /** What a person decides. `arguments` replaces the call's own; `forSession` grants the tool for the rest of the session. */

@@ -24,3 +24,14 @@ export function canonicalJson(value: unknown): string {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** Whether a value has more levels of arrays and objects than that. Goes down level by level, so that no depth is too much for it. */
+export function isDeeperThan(levels: number, value: unknown): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const nested = level.filter((one) => typeof one === 'object' && one !== null);
+    if (nested.length > 0 && depth >= levels) return true;
+    level = nested.flatMap((one) => Object.values(one as object));
+  }
+  return false;
+}

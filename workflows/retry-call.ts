@@ -1,7 +1,7 @@
 // The Update `longshoreRetryCall`: a person distrusts a result and has its call made again. One handler for all turns that a
 // Workflow runs, itself or in line.
 import { currentUpdateInfo, defineUpdate, setHandler } from '@temporalio/workflow';
-import { RETRY_CALL_UPDATE, type RetryCallInput, type RetryCallResult } from '../shared/approvals.ts';
+import { DECISION_LIMITS, RETRY_CALL_UPDATE, type RetryCallInput, type RetryCallResult } from '../shared/approvals.ts';
 import { parseCallKey } from '../shared/call-key.ts';
 import { sha256Hex } from '../shared/digest.ts';
 import { isObject } from '../shared/json.ts';
@@ -10,6 +10,7 @@ import { refuse, type Retries } from './retries.ts';
 /** Has a call made again; see `RetryCallInput`. It answers at once. */
 export const retryCallUpdate = defineUpdate<RetryCallResult, [RetryCallInput]>(RETRY_CALL_UPDATE);
 
+const { callKey: MAX_CALL_KEY, workflowId: MAX_WORKFLOW_ID } = DECISION_LIMITS;
 const MAX_BY = 200;
 const MAX_REASON = 2_000;
 
@@ -47,8 +48,11 @@ function retriesOf({ workflowId }: RetryCallInput): Retries {
 
 function formProblem(input: unknown): string | null {
   if (!isObject(input)) return 'it is no object';
-  const { callKey, by, reason } = input;
-  if (typeof callKey !== 'string' || parseCallKey(callKey) === null) return 'callKey is no call key, such as t1/0/2';
+  const { workflowId, callKey, by, reason } = input;
+  const isTurn = workflowId === undefined || (typeof workflowId === 'string' && workflowId.length <= MAX_WORKFLOW_ID);
+  if (!isTurn) return `workflowId is no text of at most ${MAX_WORKFLOW_ID} characters`;
+  const isKey = typeof callKey === 'string' && callKey.length <= MAX_CALL_KEY && parseCallKey(callKey) !== null;
+  if (!isKey) return 'callKey is no call key, such as t1/0/2';
   if (typeof by !== 'string' || by.length === 0 || by.length > MAX_BY) return `by has not 1 to ${MAX_BY} characters`;
   const isReason = reason === undefined || (typeof reason === 'string' && reason.length <= MAX_REASON);
   return isReason ? null : `reason is no text of at most ${MAX_REASON} characters`;

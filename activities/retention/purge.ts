@@ -70,7 +70,9 @@ export async function planPurge(context: PurgeContext): Promise<PurgePlan> {
   const { store, session, temporal, listed } = context;
   const all = await Array.fromAsync(listManifests(store));
   const manifests = all.filter((manifest) => manifest.turn.session === session);
-  const turns = [...new Set([...manifests.map((manifest) => manifest.turn.workflowId), ...listed])];
+  const swept = await tombstonesOf(store, session);
+  const known = [...manifests.map((manifest) => manifest.turn.workflowId), ...swept.map((one) => one.workflowId)];
+  const turns = [...new Set([...known, ...listed])];
   const unknown = await unknownTurns(temporal, all);
   refuseStarting(session, await newcomersIn(unknown, { session, turns, temporal }));
   await refuseOpen(session, turns, temporal);
@@ -101,9 +103,11 @@ export async function purgeStore({ store, session }: PurgeContext, plan: PurgePl
     for await (const key of store.listObjects(objectKey(sha256Hex, 'journal', workflowId))) journals.push(key);
   }
   await deleteObjects(store, journals);
-  const tombstones: string[] = [];
-  for await (const { key, tombstone } of listTombstones(store)) if (tombstone.session === session) tombstones.push(key);
-  await deleteObjects(store, tombstones);
+  const tombstones = await tombstonesOf(store, session);
+  await deleteObjects(
+    store,
+    tombstones.map(({ key }) => key),
+  );
   await deleteObjects(
     store,
     plan.manifests.map((manifest) => manifestKey(manifest.turn)),
@@ -118,6 +122,16 @@ export async function purgeStore({ store, session }: PurgeContext, plan: PurgePl
     blobsShared: [...plan.own.hashes].filter((sha256) => plan.others.hashes.has(sha256)).length,
     blobsLeft: (kept.running ?? 0) + (kept.busy ?? 0),
   };
+}
+
+/** What says of files of the session that they were deleted, and of which turns they were. */
+async function tombstonesOf(
+  store: FileStore,
+  session: string,
+): Promise<readonly { readonly key: string; readonly workflowId: string }[]> {
+  const all = await Array.fromAsync(listTombstones(store));
+  const own = all.filter(({ tombstone }) => tombstone.session === session);
+  return own.map(({ key, tombstone }) => ({ key, workflowId: tombstone.workflowId }));
 }
 
 async function deleteBlobs(store: FileStore, { own, others, oldestSavedMs }: PurgePlan): Promise<SweepTally> {

@@ -31,7 +31,7 @@ async function putOld(workflowId: string, session = workflowId): Promise<{ head:
   const transcripts = createTranscriptStore(world.store);
   const message = (content: string) => ({ type: 'user.message' as const, content: `${content} of ${workflowId}` });
   const add = { turn: turn(workflowId, session), messages: [message('first')] };
-  const first = await transcripts.append({ head: null, messages: [], tokens: 0 }, add, 1);
+  const first = await transcripts.append({ head: null, segments: [], messages: [], tokens: 0 }, add, 1);
   const second = await transcripts.append(first, { ...add, messages: [message('second')] }, 1);
   if (!first.head || !second.head) throw new Error('no head');
   const standing = closed(start - 30 * DAY);

@@ -94,7 +94,7 @@ describe('the retention sweep', () => {
         outcome: 'ok' as const,
       };
       const head = await transcripts.append(
-        { head: null, messages: [], tokens: 0 },
+        { head: null, segments: [], messages: [], tokens: 0 },
         { turn: turn('lost'), messages: [{ ...message, placement: 'inline', rule: 'fits', parts: [part] }] },
         1,
       );
@@ -317,7 +317,7 @@ describe('the retention sweep', () => {
       responseFormat: { type: 'text' as const },
     };
     const first = await transcripts.append(
-      { head: null, messages: [], tokens: 0 },
+      { head: null, segments: [], messages: [], tokens: 0 },
       { turn: turn('old'), frame: { ...frame, catalog: catalog ?? list }, messages: [] },
       0,
     );

@@ -11,7 +11,7 @@ import type { UserMessage } from '../../shared/messages.ts';
 let folder: string;
 let store: FileStore;
 const turn = { workflowId: 'turn-1', session: 'turn-1', turn: 1 };
-const empty: Transcript = { head: null, messages: [], tokens: 0 };
+const empty: Transcript = { head: null, segments: [], messages: [], tokens: 0 };
 const said = (content: string): UserMessage => ({ type: 'user.message', content });
 
 beforeEach(async () => {
@@ -32,7 +32,12 @@ async function three(): Promise<Transcript> {
 
 describe('a transcript', () => {
   it('is empty where there is no head', async () => {
-    expect(await createTranscriptStore(store).load(null)).toMatchObject({ head: null, messages: [], tokens: 0 });
+    expect(await createTranscriptStore(store).load(null)).toMatchObject({
+      head: null,
+      segments: [],
+      messages: [],
+      tokens: 0,
+    });
   });
 
   it('is read back by another Worker, without its cache, in order and with its tokens', async () => {

@@ -1,6 +1,6 @@
 // Whether the input of the Update has the form of a decision: it comes from anybody's client. Pure.
 import { DECISION_LIMITS } from '../../shared/approvals.ts';
-import { isObject } from '../../shared/json.ts';
+import { isDeeperThan, isObject } from '../../shared/json.ts';
 import { payloadBytes } from '../../shared/payload-limit.ts';
 
 /** What is wrong with the input, or null for one that `ResolveApprovalInput` describes. */
@@ -9,10 +9,11 @@ export function formProblem(input: unknown): string | null {
   for (const key of ['workflowId', 'callKey', 'digest', 'approver'] as const) {
     const value = input[key];
     if (typeof value !== 'string' || value.trim() === '') return `\`${key}\` is missing`;
+    const problem = tooLong(key, value, DECISION_LIMITS[key]);
+    if (problem !== null) return problem;
   }
-  const { approver, reason, decision } = input;
+  const { reason, decision } = input;
   return (
-    tooLong('approver', approver, DECISION_LIMITS.approver) ??
     optionalText('reason', reason, DECISION_LIMITS.reason) ??
     (isObject(decision) ? decisionProblem(decision) : '`decision` is missing')
   );
@@ -38,6 +39,9 @@ function decisionProblem({ type, arguments: args, forSession, text, choice }: Re
 
 function argumentsProblem(args: unknown): string | null {
   if (!isObject(args)) return '`arguments` is not an object';
+  if (isDeeperThan(DECISION_LIMITS.argumentDepth, args)) {
+    return `\`arguments\` has more than ${DECISION_LIMITS.argumentDepth} levels in each other`;
+  }
   const bytes = payloadBytes(args);
   const limit = DECISION_LIMITS.argumentBytes;
   return bytes <= limit ? null : `\`arguments\` has ${bytes} bytes; the limit is ${limit}`;

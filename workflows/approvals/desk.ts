@@ -3,12 +3,13 @@
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { CommitStepResult, PauseRecord, ProposedCall, TurnIdentity } from '../../shared/activities.ts';
 import type { ApprovalEventType } from '../../shared/approval-events.ts';
-import type {
-  ApprovalGrant,
-  DecidedCall,
-  ResolveApprovalInput,
-  ResolveApprovalResult,
-  WaitingCall,
+import {
+  REFUSED_ARGUMENT_BYTES,
+  type ApprovalGrant,
+  type DecidedCall,
+  type ResolveApprovalInput,
+  type ResolveApprovalResult,
+  type WaitingCall,
 } from '../../shared/approvals.ts';
 import type { BlobRef } from '../../shared/file-store.ts';
 import type { AgentTurnInput } from '../../shared/turn.ts';
@@ -66,6 +67,8 @@ export class ApprovalDesk {
   private isToldLater = false;
   private readonly keeper: PauseKeeper;
   private checking = 0;
+  /** Bytes of changed arguments that were refused so far. */
+  private refusedBytes = 0;
 
   constructor(options: DeskOptions) {
     this.options = options;
@@ -135,6 +138,16 @@ export class ApprovalDesk {
     changed?: ChangedArguments,
   ): ReturnType<WaitingCalls['judge']> | ResolveApprovalResult {
     return this.calls.decide(input, Date.now(), changed);
+  }
+
+  /** Whether so many bytes of changed arguments may be tried: what is refused stays in history, and history has an end. */
+  hasRoomFor(bytes: number): boolean {
+    return this.refusedBytes + bytes <= REFUSED_ARGUMENT_BYTES;
+  }
+
+  /** Changed arguments of so many bytes did not fit. */
+  refused(bytes: number): void {
+    this.refusedBytes += bytes;
   }
 
   /** Counts a decision that is being checked: the turn does not end before it has its answer. */

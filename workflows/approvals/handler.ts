@@ -7,17 +7,22 @@ import {
   type WaitingCall,
 } from '../../shared/approvals.ts';
 import type { JsonObject } from '../../shared/json.ts';
+import { payloadBytes } from '../../shared/payload-limit.ts';
 import { checkArguments } from '../activities.ts';
 import { errorRecordOf } from '../failures.ts';
 import { formProblem } from './decision-form.ts';
 import type { ApprovalDesk } from './desk.ts';
-import { malformed, otherTurn, unfitArguments, type Refusal } from './refusals.ts';
+import { malformed, noRoom, otherTurn, unfitArguments, type Refusal } from './refusals.ts';
 import type { ChangedArguments } from './wait.ts';
 
 /** Decides on one waiting call; see `ResolveApprovalInput`. */
 export const resolveApprovalUpdate = defineUpdate<ResolveApprovalResult, [ResolveApprovalInput]>(
   RESOLVE_APPROVAL_UPDATE,
 );
+
+/** Temporal ends a run at 51,200 events or 50 MiB; what is left above this is for the turn's own end. */
+const HISTORY_EVENTS = 44_000;
+const HISTORY_BYTES = 40 * 1024 * 1024;
 
 /** Desks of this Workflow's turns, by the turn's id; those of ended turns stay, to say so. */
 const desks = new Map<string, ApprovalDesk>();
@@ -32,8 +37,24 @@ export function takeDecisions(desk: ApprovalDesk): void {
 function validate(input: ResolveApprovalInput): void {
   const problem = formProblem(input);
   if (problem !== null) throw failureOf(malformed(problem));
-  const judged = deskOf(input).calls.judge(input, Date.now());
+  const desk = deskOf(input);
+  const judged = desk.calls.judge(input, Date.now());
   if (judged.type === 'refuse') throw failureOf(judged.refusal);
+  const lacking = roomProblem(input, desk, judged.type === 'repeat');
+  if (lacking !== null) throw failureOf(noRoom(input, lacking));
+}
+
+/** Why history cannot take a decision that changes nothing, or may yet be refused; null for all others. */
+function roomProblem({ decision }: ResolveApprovalInput, desk: ApprovalDesk, isRepeat: boolean): string | null {
+  const { historyLength, historySize } = workflowInfo();
+  const bytes = decision.type === 'approve' && decision.arguments ? payloadBytes(decision.arguments) : 0;
+  // Changed arguments stand there twice: in the Update, and in the Activity that checks them.
+  const isNear = historyLength >= HISTORY_EVENTS || historySize + 2 * bytes >= HISTORY_BYTES;
+  if (isNear && (isRepeat || bytes > 0))
+    return `the turn's history has ${historyLength} events and ${historySize} bytes`;
+  return desk.hasRoomFor(bytes)
+    ? null
+    : 'too many changed arguments were refused before, and all of them stand in history';
 }
 
 /** Answers at once; changed arguments are checked first, and the call waits on if they do not fit. */
@@ -51,8 +72,13 @@ async function resolveChanged(
 ): Promise<ResolveApprovalResult> {
   const judged = desk.calls.judge(input, Date.now());
   if (judged.type !== 'open') return stand(desk, input);
-  const changed = await desk.check(() => checked(desk, judged.wait.call, args));
-  return stand(desk, input, changed);
+  try {
+    const changed = await desk.check(() => checked(desk, judged.wait.call, args));
+    return stand(desk, input, changed);
+  } catch (failure) {
+    desk.refused(payloadBytes(args));
+    throw failure;
+  }
 }
 
 /** What stands may have changed while arguments were checked: it is judged anew. */
@@ -77,7 +103,7 @@ async function checked(desk: ApprovalDesk, call: WaitingCall, args: JsonObject):
   } catch (failure) {
     if (failure instanceof ApplicationFailure) throw failure;
     const { type, message, mend } = errorRecordOf(failure);
-    const text = `The changed arguments could not be checked: ${message}. Call \`${callKey}\` waits on`;
+    const text = `The changed arguments could not be checked: ${message.replace(/[.\s]+$/, '')}. Call \`${callKey}\` waits on`;
     throw ApplicationFailure.create({ type, message: text, nonRetryable: true, details: [{ mend, state: 'waiting' }] });
   }
 }

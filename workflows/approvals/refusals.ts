@@ -97,9 +97,19 @@ export function malformed(problem: string): Refusal {
 export function unfitArguments({ callKey, tool }: WaitingCall, problem: string): Refusal {
   return {
     type: 'ApprovalInvalid',
-    message: `The changed arguments do not fit the schema of \`${tool}\`: ${problem}. Call \`${callKey}\` waits on`,
+    message: `The changed arguments do not fit the schema of \`${tool}\`: ${withoutStop(problem)}. Call \`${callKey}\` waits on`,
     mend: 'Mend the arguments, or approve the call as it is.',
     state: 'waiting',
+  };
+}
+
+/** A decision that would stand in history and change nothing, or may yet be refused. */
+export function noRoom({ callKey }: ResolveApprovalInput, problem: string): Refusal {
+  return {
+    type: 'ApprovalInvalid',
+    message: `This decision on call \`${callKey}\` is not taken: ${problem}`,
+    mend: 'Approve the call as it is, or deny it with a reason that says what to change.',
+    state: 'unknown',
   };
 }
 
@@ -119,6 +129,10 @@ function stateOf({ end }: Wait): string {
   if (end.type !== 'decided') return end.type;
   const words = { approve: 'approved', deny: 'denied', answer: 'answered', outcome: 'settled' } as const;
   return words[end.decision.type];
+}
+
+function withoutStop(text: string): string {
+  return text.replace(/[.\s]+$/, '');
 }
 
 function timeText(at: number): string {

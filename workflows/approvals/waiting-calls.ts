@@ -112,12 +112,23 @@ function keyOf({ callKey, digest }: Pick<WaitingCall, 'callKey' | 'digest'>): st
 
 /** The same decision sent twice is one, whoever sends it. */
 function judgeEnded({ call, end }: Wait, input: ResolveApprovalInput): Judgement {
-  if (end?.type === 'decided' && canonicalJson(end.decision) === canonicalJson(input.decision)) {
+  if (
+    end?.type === 'decided' &&
+    canonicalJson(plain(end.decision, call)) === canonicalJson(plain(input.decision, call))
+  ) {
     const { callKey, decision, decidedAt } = end.decided;
     return { type: 'repeat', result: { callKey, decision, decidedAt, repeated: true } };
   }
   const wait = { call, ...(end && { end }) };
   return { type: 'refuse', refusal: end?.type === 'decided' ? conflicting(wait) : over(wait) };
+}
+
+/** A decision in the fewest words: arguments that are the call's own change nothing. */
+function plain(decision: ApprovalDecision, call: WaitingCall): ApprovalDecision {
+  if (decision.type !== 'approve') return decision;
+  const { arguments: args, forSession } = decision;
+  const isOwn = args === undefined || (!call.argumentsRef && canonicalJson(args) === canonicalJson(call.arguments));
+  return { type: 'approve', ...(!isOwn && { arguments: args }), ...(forSession === true && { forSession }) };
 }
 
 /** A call that waits once more has a digest of its own, whatever its arguments are. Large ones are compared by their blobs. */
