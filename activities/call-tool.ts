@@ -95,7 +95,7 @@ async function sendOnce(
   if (before.state === 'answered') return before.facts as unknown as StagedFacts;
   const unsent = before.state === 'sent' ? null : await beforeSending(input, attempt, dependencies);
   if (unsent) return unsent;
-  const idempotencyKey = before.state === 'sent' ? null : await journal.markSent(attempt.name);
+  const idempotencyKey = before.state === 'sent' ? null : await claim(journal, attempt);
   if (idempotencyKey === null) {
     return unknownOutcome(input, 'an earlier attempt had sent it when its Worker was lost');
   }
@@ -107,6 +107,17 @@ async function sendOnce(
     facts = await afterSending(input, error, dependencies.redact);
   }
   return record(journal, facts);
+}
+
+/** Nothing is sent that is not on record as sent; whoever hears of the failure must not take the call for one that may have run. */
+async function claim(journal: Journal, { name }: Attempt): Promise<string | null> {
+  try {
+    return await journal.markSent(name);
+  } catch (error) {
+    if (!(error instanceof LongshoreError)) throw error;
+    const message = `It was not made, since it could not be put on record before: ${error.message}`;
+    throw new LongshoreError(error.type, message, error.mend, { cause: error });
+  }
 }
 
 /** An answer that is here is worth more than its record: without the record a later attempt would say `unknown`. */

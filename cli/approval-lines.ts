@@ -35,6 +35,7 @@ export function approvalLines(details: ApprovalDetails, paint: Paint, nowMs: num
     `${label('session')}${visible(details.session)}${details.agent === null ? '' : `, agent ${visible(details.agent)}`}`,
     `${label('asked')}${askedText(kind, selector, tags)}`,
     `${label('state')}${paint(state === 'waiting' ? 'yellow' : 'green', stateText(details, nowMs))}`,
+    ...beforeLines(details).map((text) => `${label('before')}${visible(text)}`),
     ...details.decisions.map((decision) => `${label('decision')}${decisionText(decision)}`),
     `${label('digest')}${digest}`,
     ...(said.trim() === '' ? [] : ['', paint('bold', 'the model said'), ...block(said)]),
@@ -72,6 +73,16 @@ function askedText(kind: Approval['kind'], selector: string | null, tags: readon
   if (kind === 'question') return 'a question of the agent';
   if (kind === 'outcome') return 'what became of an approved call whose outcome is unknown';
   return `may it run? (gated by ${selector ?? 'the spec'}; the tool is ${tags.join(', ')})`;
+}
+
+function beforeLines({ again, sentBefore }: ApprovalDetails): readonly string[] {
+  if (again) {
+    const why = again.reason === undefined ? '' : `: ${again.reason}`;
+    return [`it was made already; ${again.by} asks to have it made again${why}`];
+  }
+  return sentBefore
+    ? ['an earlier run of the turn, which was reset, had sent this very call; approved unchanged, it is not sent again']
+    : [];
 }
 
 function stateText(details: ApprovalDetails, nowMs: number): string {

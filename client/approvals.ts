@@ -52,6 +52,10 @@ export interface Approval {
   readonly question?: { readonly text: string; readonly options: readonly string[] };
   /** Of an outcome: what is known of the call, in words. */
   readonly known?: string;
+  /** Of a call that was made already and is to be made again: who asked for that, and why. */
+  readonly again?: { readonly by: string; readonly reason?: string };
+  /** An earlier run of the turn, which was reset, had sent this very call. Approved, it is not sent again. */
+  readonly sentBefore?: true;
 }
 
 /** One call with all that a person needs to decide, or how it was decided. */
@@ -184,7 +188,7 @@ async function waitingQuery(client: Client): Promise<string> {
 }
 
 async function approvalOf({ turn, call }: AskedCall, record: TurnRecord, store?: FileStore): Promise<Approval> {
-  const { callKey, kind, server, tool, argumentsRef, digest, files, tags, question, known } = call;
+  const { callKey, kind, server, tool, argumentsRef, digest, files, tags, question, known, again, sentBefore } = call;
   return {
     id: approvalId(turn.workflowId, callKey),
     workflowId: turn.workflowId,
@@ -206,6 +210,8 @@ async function approvalOf({ turn, call }: AskedCall, record: TurnRecord, store?:
     selector: call.selector ?? null,
     ...(question && { question }),
     ...(known !== undefined && { known }),
+    ...(again && { again }),
+    ...(sentBefore && { sentBefore }),
   };
 }
 

@@ -59,6 +59,14 @@ export class AskedCalls {
     });
   }
 
+  /** Takes in that an earlier run of the turn had sent these calls. */
+  addSentBefore(turn: TurnIdentity, callKeys: readonly string[]): void {
+    for (const callKey of callKeys) {
+      const asked = this.byId.get(approvalId(turn.workflowId, callKey));
+      if (asked) asked.call = { ...asked.call, sentBefore: true };
+    }
+  }
+
   /** Takes in that an Update was accepted; `eventId` is what its completion refers to. */
   addAccepted(eventId: string, name: string | null | undefined, input: unknown): void {
     if (name !== RESOLVE_APPROVAL_UPDATE || !isObject(input)) return;

@@ -5,6 +5,7 @@ import type {
   CallModelResult,
   CallToolInput,
   CommitStepInput,
+  CommitStepResult,
   CommittedResult,
   JudgeCallInput,
   LoadCatalogInput,
@@ -208,7 +209,11 @@ export class TurnRecorder {
       }
       case 'longshoreCommitStep': {
         // `ended` is one of the ends: the Workflow writes nothing else there.
-        if (scheduled.input.ended !== undefined) this.record.ended = scheduled.input.ended as TurnEnd;
+        const { turn, ended, pause } = scheduled.input;
+        if (ended !== undefined) this.record.ended = ended as TurnEnd;
+        if (!pause) return [];
+        const { sentBefore = [] } = await decodeFirst<CommitStepResult>(this.client, payloads);
+        this.record.asked.addSentBefore(turn, sentBefore);
         return [];
       }
       case undefined:

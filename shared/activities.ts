@@ -324,6 +324,8 @@ export interface CommitStepResult {
    * wait's end before what follows from it has begun.
    */
   readonly hooks?: boolean;
+  /** Of a pause: keys of waiting calls that an earlier run of the turn had sent. */
+  readonly sentBefore?: readonly string[];
 }
 
 /** Input of `longshoreCheckArguments`: what a person wants a waiting call to run with. */

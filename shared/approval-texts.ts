@@ -13,49 +13,65 @@ interface Named {
 /** Arguments shown in a note, at most. */
 const SHOWN_ARGUMENTS = 1_000;
 
-const NOT_MADE = 'It was not made, and nothing was changed.';
+/** What is known of a call that a person was asked about and that was not made: it may have been made before. */
+export type MadeBefore =
+  /** It is to be made again, at a person's wish. */
+  | 'again'
+  /** A part of the turn that a reset, or a Workflow's retry, cut off had sent it. */
+  | 'cut-off';
+
+function notMade(before: MadeBefore | undefined): string {
+  switch (before) {
+    case undefined:
+      return 'It was not made, and nothing was changed.';
+    case 'again':
+      return 'It was not made again; what it did the first time stands.';
+    case 'cut-off':
+      return 'It was not made now, but it had been sent before, in a part of this turn that was reset since: what it did then may stand.';
+  }
+}
 
 /** A person denied the call, or the spec did so at its deadline. */
-export function deniedCall(call: Named, decided: DecidedCall): SpokenResult {
+export function deniedCall(call: Named, decided: DecidedCall, before?: MadeBefore): SpokenResult {
   if (decided.byDeadline) {
     const what = `Nobody decided in time on this call of ${named(call)}, and the agent spec denies it then.`;
-    return spoken('denied', `${what} ${NOT_MADE}\n${AFTER_DENIAL}`);
+    return spoken('denied', `${what} ${notMade(before)}\n${AFTER_DENIAL}`);
   }
   const why = decided.reason === undefined ? 'No reason was given.' : `Reason: ${decided.reason}`;
-  return spoken('denied', `The user denied this call of ${named(call)}. ${NOT_MADE} ${why}\n${AFTER_DENIAL}`);
+  return spoken('denied', `The user denied this call of ${named(call)}. ${notMade(before)} ${why}\n${AFTER_DENIAL}`);
 }
 
 /** The same call as one that was denied before: nobody is asked again. */
-export function deniedBefore(call: Named, decided: DecidedCall): SpokenResult {
+export function deniedBefore(call: Named, decided: DecidedCall, before?: MadeBefore): SpokenResult {
   const why = decided.reason === undefined ? '' : ` Reason then: ${decided.reason}`;
   const what = `This same call of ${named(call)} was denied before, as ${decided.callKey}; nobody was asked again.`;
-  return spoken('denied', `${what} ${NOT_MADE}${why}\n${AFTER_DENIAL}`);
+  return spoken('denied', `${what} ${notMade(before)}${why}\n${AFTER_DENIAL}`);
 }
 
 const AFTER_DENIAL = 'Asked for again unchanged, it is denied again: go on without it, or ask for something else.';
 
 /** Nobody decided in time. `deadlineMs` as the spec has it. */
-export function expiredWait(call: Named, deadlineMs: number): SpokenResult {
+export function expiredWait(call: Named, deadlineMs: number, before?: MadeBefore): SpokenResult {
   const text =
-    `Nobody decided on this call of ${named(call)} within ${durationText(deadlineMs)}, so that it expired. ${NOT_MADE} ` +
+    `Nobody decided on this call of ${named(call)} within ${durationText(deadlineMs)}, so that it expired. ${notMade(before)} ` +
     'That is not a refusal: it may be asked for again if it is still needed.';
   return spoken('expired', text);
 }
 
 /** The turn ended while the call waited. */
-export function cancelledWait(call: Named, why: 'turn' | 'wall-time'): SpokenResult {
+export function cancelledWait(call: Named, why: 'turn' | 'wall-time', before?: MadeBefore): SpokenResult {
   const reason = why === 'turn' ? 'The turn was cancelled' : "The turn's budget of wall time ran out";
-  return spoken('cancelled', `${reason} while this call of ${named(call)} waited for a person. ${NOT_MADE}`);
+  return spoken('cancelled', `${reason} while this call of ${named(call)} waited for a person. ${notMade(before)}`);
 }
 
 /** The wait could not be recorded, so that nobody could be asked. */
-export function unrecordedWait(call: Named, problem: string): SpokenResult {
-  return spoken('error', `Nobody could be asked about this call of ${named(call)}: ${problem}. ${NOT_MADE}`);
+export function unrecordedWait(call: Named, problem: string, before?: MadeBefore): SpokenResult {
+  return spoken('error', `Nobody could be asked about this call of ${named(call)}: ${problem}. ${notMade(before)}`);
 }
 
 /** Approved at last, but the turn was cancelled in the same moment. */
-export function cancelledApproved(call: Named): SpokenResult {
-  return spoken('cancelled', `The turn was cancelled before this call of ${named(call)} was made. ${NOT_MADE}`);
+export function cancelledApproved(call: Named, before?: MadeBefore): SpokenResult {
+  return spoken('cancelled', `The turn was cancelled before this call of ${named(call)} was made. ${notMade(before)}`);
 }
 
 /** A person's answer to a question. */

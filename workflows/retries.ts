@@ -28,6 +28,12 @@ export interface RetryOptions {
 /** Results made anew that no commit has told yet: all of them stand in one Activity's input. */
 const MOST_AT_ONCE = 5;
 
+/** A person's wish to have a call made again. */
+interface Request {
+  readonly id: string;
+  readonly again: Omit<RetriedResult, 'result'>;
+}
+
 interface KnownCall {
   readonly call: ProposedCall;
   /** Null until its step is committed. */
@@ -123,12 +129,13 @@ export class Retries {
     const known = this.calls.get(callKey);
     if (!known) throw new TypeError(`${callKey} was not refused`);
     known.generation += 1;
+    const again = { by, ...(reason !== undefined && { reason }) };
     const { generation } = known;
     this.options.openCalls.add(callKey);
     this.scope ??= new CancellationScope({ cancellable: true, parent: this.parent });
     const work = this.scope
-      .run(() => this.make(known.call, generation, id))
-      .then((settled) => this.keep(known, settled, { by, ...(reason !== undefined && { reason }) }))
+      .run(() => this.make(known.call, generation, { id, again }))
+      .then((settled) => this.keep(known, settled, again))
       .finally(() => this.running.delete(work));
     this.running.add(work);
     return { callKey, generation };
@@ -147,7 +154,7 @@ export class Retries {
    * Policy applies again: a gated call waits for a person, whoever asked for it. What ran with a person's arguments does so again.
    * Never rejects.
    */
-  private async make(proposed: ProposedCall, base: number, id: string): Promise<SettledCall> {
+  private async make(proposed: ProposedCall, base: number, { id, again }: Request): Promise<SettledCall> {
     const { turn, spec, desk } = this.options;
     const catalogs = this.options.catalogs();
     const changed = desk.changedCalls.get(proposed.callKey);
@@ -165,7 +172,7 @@ export class Retries {
     // A digest of its own: neither the decision on the first call nor its denial is one on this.
     const asked = { ...call, argumentsDigest: digestOf(['retry', call.argumentsDigest, base, id]) };
     const isCancelled = (): boolean => CancellationScope.current().consideredCancelled;
-    const settled = await settleGated(asked, selector, { desk, settings, isCancelled, run });
+    const settled = await settleGated(asked, selector, { desk, settings, isCancelled, run, again });
     const note = settled.note ?? (changed && 'facts' in settled.result ? noteOf(changed) : undefined);
     const generation = base + (settled.generation ?? 0);
     return { ...settled, call: proposed, generation, ...(note !== undefined && { note }) };

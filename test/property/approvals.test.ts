@@ -69,6 +69,8 @@ class Turn {
 
   tellEnds(): void {}
 
+  madeBefore(): undefined {}
+
   decide(input: ResolveApprovalInput, changed?: ChangedArguments): ReturnType<WaitingCalls['decide']> {
     const outcome = this.calls.decide(input, Date.now(), changed);
     if (!('type' in outcome)) this.accepted.push(input);

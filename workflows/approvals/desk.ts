@@ -11,6 +11,7 @@ import {
   type ResolveApprovalResult,
   type WaitingCall,
 } from '../../shared/approvals.ts';
+import type { MadeBefore } from '../../shared/approval-texts.ts';
 import type { BlobRef } from '../../shared/file-store.ts';
 import type { AgentTurnInput } from '../../shared/turn.ts';
 import { isShown, showReminder, showWaiting } from './attributes.ts';
@@ -132,6 +133,12 @@ export class ApprovalDesk {
     this.keeper.settled();
   }
 
+  /** Whether a call that a person was asked about had been made before; undefined while nothing is known of that. */
+  madeBefore(callKey: string): MadeBefore | undefined {
+    const call = this.calls.last(callKey);
+    return call?.again ? 'again' : call?.sentBefore ? 'cut-off' : undefined;
+  }
+
   /** Takes a decision. Raises nothing: a refusal is for the caller to tell. */
   decide(
     input: ResolveApprovalInput,
@@ -179,7 +186,10 @@ export class ApprovalDesk {
         return openCalls.size === 1 && all.length === 1 && settled.length === 0;
       },
       commit,
-      recorded: (fresh, { hooks }) => this.tellWaiting(fresh, hooks),
+      recorded: (fresh, { hooks, sentBefore = [] }) => {
+        calls.sentBefore(sentBefore);
+        this.tellWaiting(fresh, hooks);
+      },
       failed: (problem) => {
         for (const call of calls.open()) calls.end(call, { type: 'unrecorded', at: Date.now(), problem });
       },
@@ -187,7 +197,7 @@ export class ApprovalDesk {
   }
 
   private tellWaiting(fresh: readonly WaitingCall[], hooks: boolean | undefined): void {
-    const open = new Set(this.calls.open().map(recordKey));
+    const open = this.calls.open();
     this.recorded = new Set([...this.recorded, ...fresh.map(recordKey)]);
     this.show();
     if (hooks !== undefined) {
@@ -195,9 +205,10 @@ export class ApprovalDesk {
       this.notices.isHeard = hooks;
     }
     if (hooks === false) return;
+    const keys = new Set(fresh.map(recordKey));
     this.tell(
       'waiting',
-      fresh.filter((call) => open.has(recordKey(call))),
+      open.filter((call) => keys.has(recordKey(call))),
     );
   }
 

@@ -1,7 +1,7 @@
 // From a call that waits for a person to its one result: denied, expired, cancelled, answered, or run as the person allowed.
 // What waits and what runs is lent from outside, so that this is tried without Temporal.
 import type { ProposedCall } from '../../shared/activities.ts';
-import type { ApprovalSettings, DecidedCall } from '../../shared/approvals.ts';
+import type { ApprovalSettings, DecidedCall, WaitingCall } from '../../shared/approvals.ts';
 import {
   answeredQuestion,
   cancelledApproved,
@@ -15,6 +15,7 @@ import {
   settledOutcome,
   undecidedOutcome,
   unrecordedWait,
+  type MadeBefore,
 } from '../../shared/approval-texts.ts';
 import { outcomeOf, type SettledCall, type SpokenResult } from '../../shared/results.ts';
 import type { ApprovalDesk } from './desk.ts';
@@ -23,7 +24,9 @@ import { waitForAnswer, waitForApproval, waitForOutcome } from './waiting-call.t
 
 /** What a gated call is settled with. */
 export interface Asking {
-  readonly desk: Pick<ApprovalDesk, 'wait' | 'tellEnds' | 'grants' | 'denials' | 'changedCalls'>;
+  readonly desk: Pick<ApprovalDesk, 'wait' | 'tellEnds' | 'grants' | 'denials' | 'changedCalls' | 'madeBefore'>;
+  /** Of a call that is to be made again: who wishes it, and why. */
+  readonly again?: NonNullable<WaitingCall['again']>;
   readonly settings: ApprovalSettings;
   /** Whether the turn is cancelled, so that nothing may be begun. */
   readonly isCancelled: () => boolean;
@@ -35,9 +38,12 @@ type Decided = Extract<WaitEnd, { type: 'decided' }>;
 
 /** A call that the spec gates by this selector. Never rejects. */
 export function settleGated(call: ProposedCall, selector: string, asking: Asking): Promise<SettledCall> {
-  const { desk, settings } = asking;
+  const { desk, settings, again } = asking;
   const denied = desk.denials.get(call.argumentsDigest);
-  if (denied) return Promise.resolve({ call, result: { spoken: deniedBefore(call, denied) }, decided: denied });
+  if (denied) {
+    const spoken = deniedBefore(call, denied, desk.madeBefore(denied.callKey));
+    return Promise.resolve({ call, result: { spoken }, decided: denied });
+  }
   const grant = desk.grants.find(call, Date.now());
   if (grant) {
     const { approver, grantedAt: decidedAt } = grant;
@@ -47,15 +53,16 @@ export function settleGated(call: ProposedCall, selector: string, asking: Asking
     return runApproved(call, decided, asking);
   }
   return desk
-    .wait(waitForApproval(call, selector, { since: Date.now(), settings }))
+    .wait(waitForApproval(call, selector, { since: Date.now(), settings, ...(again && { again }) }))
     .then((end) => settleAsked(call, end, asking));
 }
 
 function settleAsked(call: ProposedCall, end: WaitEnd, asking: Asking): Promise<SettledCall> | SettledCall {
   const { desk, settings } = asking;
-  if (end.type !== 'decided') return { call, result: { spoken: undecided(call, end, settings) } };
+  const before = desk.madeBefore(call.callKey);
+  if (end.type !== 'decided') return { call, result: { spoken: undecided(call, end, { settings, before }) } };
   const { decision, decided, changed } = end;
-  if (decision.type === 'deny') return deny(call, end, asking, deniedCall(call, decided));
+  if (decision.type === 'deny') return deny(call, end, asking, deniedCall(call, decided, before));
   if (decision.type === 'approve' && decision.forSession) desk.grants.add(call, decided);
   if (!changed) return runApproved(call, decided, asking);
   const runs = withArguments(call, changed);
@@ -75,7 +82,7 @@ export async function settleQuestion(call: ProposedCall, asking: Asking): Promis
   if (denied) return { call, result: { spoken: declinedQuestion(denied) }, decided: denied };
   const end = await desk.wait(waitForAnswer(call, { since: Date.now(), settings }));
   if (end.type === 'expired') return { call, result: { spoken: expiredQuestion(settings.deadlineMs ?? 0) } };
-  if (end.type !== 'decided') return { call, result: { spoken: undecided(call, end, settings) } };
+  if (end.type !== 'decided') return { call, result: { spoken: undecided(call, end, { settings }) } };
   const { decision, decided } = end;
   if (decision.type !== 'answer') return deny(call, end, asking, declinedQuestion(decided));
   return { call, result: { spoken: answeredQuestion(decision.text) }, decided };
@@ -86,7 +93,11 @@ async function runApproved(call: ProposedCall, decided: DecidedCall, asking: Ask
   let standing = decided;
   for (let generation = 0; ; generation += 1) {
     if (asking.isCancelled()) {
-      return { call, result: { spoken: cancelledApproved(call) }, decided: standing };
+      return {
+        call,
+        result: { spoken: cancelledApproved(call, asking.desk.madeBefore(call.callKey)) },
+        decided: standing,
+      };
     }
     const running = asking.run(call, generation);
     asking.desk.tellEnds();
@@ -113,15 +124,15 @@ function deny(call: ProposedCall, { decided }: Decided, { desk }: Asking, words:
 function undecided(
   call: ProposedCall,
   end: Exclude<WaitEnd, Decided>,
-  { deadlineMs = 0 }: ApprovalSettings,
+  { settings, before }: { readonly settings: ApprovalSettings; readonly before?: MadeBefore | undefined },
 ): SpokenResult {
   switch (end.type) {
     case 'expired':
-      return expiredWait(call, deadlineMs);
+      return expiredWait(call, settings.deadlineMs ?? 0, before);
     case 'cancelled':
-      return cancelledWait(call, end.why);
+      return cancelledWait(call, end.why, before);
     case 'unrecorded':
-      return unrecordedWait(call, end.problem);
+      return unrecordedWait(call, end.problem, before);
   }
 }
 

@@ -8,6 +8,7 @@ import type { JsonObject, JsonValue } from '../../shared/json.ts';
 interface WaitFrame {
   readonly since: number;
   readonly settings: ApprovalSettings;
+  readonly again?: NonNullable<WaitingCall['again']>;
 }
 
 /** As many paths are named of one call. */
@@ -15,7 +16,14 @@ const NAMED_FILES = 50;
 
 /** A gated call. `selector` is what gates it. */
 export function waitForApproval(call: ProposedCall, selector: string, frame: WaitFrame): WaitingCall {
-  return { kind: 'approval', ...common(call, frame), digest: call.argumentsDigest, selector };
+  const { again } = frame;
+  return {
+    kind: 'approval',
+    ...common(call, frame),
+    digest: call.argumentsDigest,
+    selector,
+    ...(again && { again }),
+  };
 }
 
 /** A question of the agent. Its text stays empty where the arguments went by reference. */

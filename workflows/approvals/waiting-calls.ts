@@ -99,6 +99,18 @@ export class WaitingCalls {
     this.end(call, { type: 'decided', decision: { type }, decided: { ...result, approver, digest, byDeadline: true } });
   }
 
+  /** Notes that an earlier run of the turn had sent these calls, for as long as they wait. */
+  sentBefore(callKeys: readonly string[]): void {
+    for (const wait of this.waits.values()) {
+      if (!wait.end && callKeys.includes(wait.call.callKey)) wait.call = { ...wait.call, sentBefore: true };
+    }
+  }
+
+  /** The last wait of a call, ended or not. */
+  last(callKey: string): WaitingCall | undefined {
+    return [...this.waits.values()].findLast(({ call }) => call.callKey === callKey)?.call;
+  }
+
   /** Notes that the reminder was due. */
   remind(call: WaitingCall, at: number): void {
     const wait = this.waits.get(keyOf(call));
