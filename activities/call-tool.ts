@@ -9,7 +9,7 @@ import { compactFacts } from './compact-facts.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { pickPayload } from './payload/pick.ts';
 import { stageResult, type StagedFacts } from './staging.ts';
-import { openJournal, unrecordedKey, type Journal, type JournalKey } from './store/journal.ts';
+import { openJournal, unrecordedKey, type Journal, type JournalKey, type JournalState } from './store/journal.ts';
 import { errorFacts, textFacts } from './text-facts.ts';
 import type { CallToolInput } from '../shared/activities.ts';
 import { DISCOVERY_SERVER } from '../shared/discovery-tools.ts';
@@ -90,7 +90,13 @@ async function sendOnce(
   dependencies: Tools,
 ): Promise<StagedFacts> {
   const journal = openJournal(dependencies.store, key);
-  const before = await journal.state();
+  const before = await stateBefore(journal, attempt);
+  if ('unreadable' in before) {
+    return unknownOutcome(
+      input,
+      `its record cannot be read, and an earlier attempt may have sent it: ${before.unreadable}`,
+    );
+  }
   // Only this function writes journal facts, so that what it reads back are staged facts.
   if (before.state === 'answered') return before.facts as unknown as StagedFacts;
   const unsent = before.state === 'sent' ? null : await beforeSending(input, attempt, dependencies);
@@ -107,6 +113,21 @@ async function sendOnce(
     facts = await afterSending(input, error, dependencies.redact);
   }
   return record(journal, facts);
+}
+
+/** What the journal says; where it can say nothing at all, a request may be out that nobody knows of. */
+async function stateBefore(
+  journal: Journal,
+  { number, isLast }: Attempt,
+): Promise<JournalState | { unreadable: string }> {
+  try {
+    return await journal.state();
+  } catch (error) {
+    if (!(error instanceof LongshoreError)) throw error;
+    const mayBeOut = error.retryable ? isLast && number > 1 : true;
+    if (!mayBeOut) throw error;
+    return { unreadable: error.message.replace(/[.\s]+$/, '') };
+  }
 }
 
 /** Nothing is sent that is not on record as sent; whoever hears of the failure must not take the call for one that may have run. */

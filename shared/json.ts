@@ -31,7 +31,7 @@ export function isDeeperThan(levels: number, value: unknown): boolean {
   for (let depth = 0; level.length > 0; depth += 1) {
     const nested = level.filter((one) => typeof one === 'object' && one !== null);
     if (nested.length > 0 && depth >= levels) return true;
-    level = nested.flatMap((one) => Object.values(one as object));
+    level = nested.flatMap((one) => Object.values(one));
   }
   return false;
 }

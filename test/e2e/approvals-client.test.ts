@@ -1,12 +1,15 @@
 // `longshore/client` on what waits, with real Workers: found without one, decided with one, and never an endless wait.
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { defineLocalTool } from '../../activities/mcp/local.ts';
 import { getApproval, listApprovals, type Approval } from '../../client/approvals.ts';
 import { approve, deny } from '../../client/decide.ts';
 import { retryCall } from '../../client/retry-call.ts';
 import { readTurn } from '../../client/turns.ts';
 import { RESOLVE_APPROVAL_UPDATE } from '../../shared/approvals.ts';
 import { LongshoreError } from '../../shared/errors.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import { deskOf, reader, writer } from '../support/local-tools.ts';
 import { inOrder } from '../support/turn-history.ts';
 import { createWorld, type StartedTurn, type World, type WorldTurn } from '../support/turn-world.ts';
@@ -18,6 +21,12 @@ const desk = deskOf(
     return `changed ${String(n)}`;
   }),
   reader('look', () => 'seen'),
+  defineLocalTool({
+    name: 'strict',
+    description: 'Takes n and nothing else.',
+    inputSchema: z.strictObject({ n: z.string() }),
+    run: () => 'taken',
+  }),
 );
 const gated = { name: 'changer', mcp_servers: [{ name: 'desk', preload: true }] };
 const change = (n: string, more: object = {}) => ({ name: 'desk__change', arguments: { n, ...more } });
@@ -132,6 +141,51 @@ describe('a decision', () => {
     }
     await approve(world.client, id);
     expect((await turn.result()).status).toBe('completed');
+  });
+
+  it('[APPR-14] by a digest or a call key of any length is refused in few words', async () => {
+    const turn = await start([change('keyed')]);
+    const [approval] = await waitingOf(turn);
+    const id = approval?.id ?? '';
+    const long = '9'.repeat(720_000);
+    const refusals = [
+      await failure(approve(world.client, id, { digest: long })),
+      await failure(retryCall(world.client, turn.workflowId, `t1/0/${long}`)),
+    ];
+    expect(refusals.map(({ type }) => type)).toEqual(['ApprovalInvalid', 'UsageInvalid']);
+    for (const { message } of refusals) expect(message.length).toBeLessThan(500);
+    await approve(world.client, id);
+    expect((await turn.result()).status).toBe('completed');
+  });
+
+  it('[APPR-14] with arguments that do not fit is refused again and again without filling the history', async () => {
+    const turn = await start([{ name: 'desk__strict', arguments: { n: 'strict' } }]);
+    const [approval] = await waitingOf(turn);
+    const id = approval?.id ?? '';
+    const odd = 'x'.repeat(990_000);
+    for (let time = 0; time < 4; time += 1) {
+      const refused = await failure(approve(world.client, id, { arguments: { odd } }));
+      expect(refused.message).toContain('do not fit the schema of `strict`');
+    }
+    for (let time = 0; time < 30; time += 1) {
+      const refused = await failure(approve(world.client, id, { arguments: { odd } }));
+      expect(refused).toMatchObject({ type: 'ApprovalInvalid', message: expect.stringContaining('is not taken') });
+    }
+    const { historySize = 0 } = await world.client.workflow.getHandle(turn.workflowId).describe();
+    expect(historySize).toBeLessThan(10_000_000);
+    await approve(world.client, id);
+    expect((await turn.result()).status).toBe('completed');
+  });
+
+  it('[APPR-14] with arguments nested without end is refused before it is sent', async () => {
+    const turn = await start([change('nested')]);
+    const [approval] = await waitingOf(turn);
+    let nested: JsonObject = {};
+    for (let level = 0; level < 20_000; level += 1) nested = { nested };
+    const refused = await failure(approve(world.client, approval?.id ?? '', { arguments: nested }));
+    expect(refused).toMatchObject({ type: 'ApprovalInvalid', message: expect.stringContaining('Nothing was sent') });
+    await deny(world.client, approval?.id ?? '');
+    await turn.result();
   });
 
   it('[APPR-14] goes through where another client has sent one that is too large, and has left', async () => {

@@ -14,6 +14,7 @@ import { openJournal } from '../../activities/store/journal.ts';
 import type { CallToolInput, ProposedCall } from '../../shared/activities.ts';
 import { digestOf } from '../../shared/digest.ts';
 import { LongshoreError } from '../../shared/errors.ts';
+import type { FileStore } from '../../shared/file-store.ts';
 import type { ResultFacts } from '../../shared/facts.ts';
 import type { ToolResponse } from '../../shared/tool-server.ts';
 import { afterFailure } from '../../workflows/failures.ts';
@@ -28,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
-const store = () => createLocalStore({ folder, namespace: 'default' });
+const newStore = () => createLocalStore({ folder, namespace: 'default' });
 
 function inputOf(callKey: string, effect: CallToolInput['effect'] = 'write'): CallToolInput {
   const turn = { workflowId: 'turn', session: 'turn', turn: 1 };
@@ -47,7 +48,15 @@ function inputOf(callKey: string, effect: CallToolInput['effect'] = 'write'): Ca
 }
 
 /** Runs the Activity on a server that answers as given; counts what was sent. */
-async function callWith(input: CallToolInput, answer: () => Promise<ToolResponse>, attempt = 1) {
+async function callWith(
+  input: CallToolInput,
+  answer: () => Promise<ToolResponse>,
+  {
+    attempt = 1,
+    maximumAttempts,
+    store = newStore(),
+  }: { readonly attempt?: number; readonly maximumAttempts?: number; readonly store?: FileStore } = {},
+) {
   let sent = 0;
   const server = {
     name: 'ledger',
@@ -59,7 +68,7 @@ async function callWith(input: CallToolInput, answer: () => Promise<ToolResponse
     close: async () => {},
   };
   const dependencies = {
-    store: store(),
+    store,
     pool: {
       server: () => server,
       names: () => ['ledger'],
@@ -73,7 +82,10 @@ async function callWith(input: CallToolInput, answer: () => Promise<ToolResponse
     redact: (text: string) => text.replaceAll('s3cret', '***'),
     redactBytes: (bytes: Uint8Array) => bytes,
   } as unknown as ActivityDependencies; // only what the Activity of a tool call touches
-  const environment = new MockActivityEnvironment({ attempt });
+  const environment = new MockActivityEnvironment({
+    attempt,
+    ...(maximumAttempts !== undefined && { retryPolicy: { maximumAttempts } }),
+  });
   const facts: ResultFacts = await environment.run(createCallTool(dependencies), input);
   return { facts, sent };
 }
@@ -81,9 +93,32 @@ async function callWith(input: CallToolInput, answer: () => Promise<ToolResponse
 const ok = async (): Promise<ToolResponse> => ({ content: [{ type: 'text', text: 'posted' }] });
 
 describe('a write', () => {
+  it('[CRASH-5] that cannot be put on record is not sent, and whoever hears of it learns that', async () => {
+    const full = new LongshoreError('StoreFull', 'The file store has no room (ENOSPC).', 'Make room.');
+    const store = { ...newStore(), putObject: () => Promise.reject(full) };
+    const answer = async (): Promise<ToolResponse> => Promise.reject(new Error('it was sent'));
+    const failure: unknown = await callWith(inputOf('t1/0/99'), answer, { store }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      type: 'StoreFull',
+      nonRetryable: false,
+      message: expect.stringMatching(/^It was not made, since it could not be put on record before: The file store/),
+    });
+  });
+
+  it('[CRASH-5] whose record cannot be read is tried again, and then unknown, for it may have been sent', async () => {
+    const away = new LongshoreError('StoreUnavailable', 'The file store is away.', 'Wait.');
+    const store = { ...newStore(), getObject: () => Promise.reject(away) };
+    const input = inputOf('t1/0/98');
+    const first: unknown = await callWith(input, ok, { store }).catch((error: unknown) => error);
+    expect(first).toMatchObject({ type: 'StoreUnavailable', nonRetryable: false });
+    const last = await callWith(input, ok, { store, attempt: 5, maximumAttempts: 5 });
+    expect(last).toMatchObject({ sent: 0, facts: { outcome: 'unknown' } });
+    expect(last.facts.inlineText).toContain('an earlier attempt may have sent it: The file store is away');
+  });
+
   it('[CRASH-5] that was recorded is given back by a later attempt, and not sent', async () => {
     const first = await callWith(inputOf('t1/0/0'), ok);
-    const second = await callWith(inputOf('t1/0/0'), ok, 2);
+    const second = await callWith(inputOf('t1/0/0'), ok, { attempt: 2 });
     expect([first.sent, second.sent]).toEqual([1, 0]);
     expect(second.facts).toMatchObject({ outcome: 'ok', inlineText: 'posted', attempts: 2 });
   });
@@ -91,10 +126,13 @@ describe('a write', () => {
   it('[CRASH-5] that an earlier attempt had sent without an answer is unknown, in words to act on', async () => {
     const input = inputOf('t1/0/1');
     const argumentsDigest = digestOf(['ledger', 'post', {}]);
-    await openJournal(store(), { workflowId: 'turn', callKey: input.callKey, generation: 0, argumentsDigest }).markSent(
-      'an earlier attempt',
-    );
-    const { facts, sent } = await callWith(input, ok, 2);
+    await openJournal(newStore(), {
+      workflowId: 'turn',
+      callKey: input.callKey,
+      generation: 0,
+      argumentsDigest,
+    }).markSent('an earlier attempt');
+    const { facts, sent } = await callWith(input, ok, { attempt: 2 });
     expect(sent).toBe(0);
     expect(facts.outcome).toBe('unknown');
     expect(facts.inlineText).toMatch(/is unknown: .*Worker was lost\. It was not sent again.*Check the state/s);
@@ -123,7 +161,7 @@ describe('a write', () => {
     expect(sent).toBe(1);
     expect(facts.outcome).toBe('unknown');
     expect(facts.inlineText).toContain('it was sent, but no *** here');
-    expect((await callWith(inputOf('t1/0/2'), ok, 2)).facts.outcome).toBe('unknown');
+    expect((await callWith(inputOf('t1/0/2'), ok, { attempt: 2 })).facts.outcome).toBe('unknown');
   });
 
   it('[CRASH-5] that was provably never sent has failed, and says so', async () => {

@@ -1,12 +1,14 @@
 // A turn that is reset to before a step, and a Workflow that its own policy retries: nothing is doubled, no path leads to nothing.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { getApproval } from '../../client/approvals.ts';
 import { resetTurn } from '../../client/reset.ts';
 import { listTurns, turnInput } from '../../client/turns.ts';
 import { loadManifest } from '../../activities/store/manifest.ts';
+import { approvalId } from '../../shared/approvals.ts';
 import type { Manifest } from '../../shared/manifest.ts';
 import type { AgentTurnResult } from '../../shared/turn.ts';
-import { at, decide, waitingCall } from '../support/approvals.ts';
+import { at, decide, waitingCall, waitingCalls } from '../support/approvals.ts';
 import { deskOf, Gates, openDesk, reader, writer } from '../support/local-tools.ts';
 import { contentText, inOrder, toolTexts } from '../support/turn-history.ts';
 import type { ScriptedModel } from '../../testing/scripted-model.ts';
@@ -137,6 +139,41 @@ describe.concurrent('a turn that is reset', () => {
     expect(await resultOf(turn)).toMatchObject({ status: 'completed' });
     expect(made.get('approved')).toBe(1);
     gates.open('open');
+  });
+
+  it('[FILE-12] to before a write that was made says so to the person who is asked again, and to the model when they deny it', async () => {
+    const texts: string[] = [];
+    const answers = inOrder(
+      { toolCalls: [call('change', { name: 'regretted', to: 'x' })] },
+      { toolCalls: [call('gated', { gate: 'regretted' })] },
+      { toolCalls: [call('change', { name: 'regretted', to: 'x' }), call('change', { name: 'new', to: 'x' })] },
+      { text: 'done' },
+    );
+    const turn = await world.start(gatedDesk, {
+      text: 'Go.',
+      script: (request, n) => {
+        if (n === 3) texts.push(...toolTexts(request));
+        return answers(request, n);
+      },
+    });
+    const first = await waitingCall(turn);
+    expect(first.sentBefore).toBeUndefined();
+    await decide(at(world, turn), first, 'approve');
+    await gates.reached('regretted');
+    await resetTurn(world.client, turn.workflowId, { step: 0 });
+    const [again, other] = await waitingCalls(turn, 2);
+    if (!again || !other) throw new Error('two calls wait');
+    expect([again.sentBefore, other.sentBefore]).toEqual([true, undefined]);
+    const shown = await getApproval(world.client, approvalId(turn.workflowId, again.callKey));
+    expect(shown).toMatchObject({ state: 'waiting', sentBefore: true });
+    await decide(at(world, turn), again, 'deny');
+    await decide(at(world, turn), other, 'deny');
+    await resultOf(turn);
+    const [told, toldOther] = texts;
+    expect(told).toContain('it had been sent before, in a part of this turn that was reset since');
+    expect(toldOther).toContain('It was not made, and nothing was changed.');
+    expect(made.get('regretted')).toBe(1);
+    gates.open('regretted');
   });
 
   it('[FILE-12] after it was cancelled goes on, its cancellation left out', async () => {

@@ -236,6 +236,18 @@ describe.concurrent('a turn that waited', () => {
     expect(await lostFilesOf(turn.workflowId)).toEqual(['t1/0/0 missing', 't1/1/0 altered']);
   });
 
+  it('[FILE-13] whose transcript was lost meanwhile ends typed, although its Worker remembers it', async () => {
+    const turn = await waiting('transcript');
+    const { head } = await turn.state();
+    await world.store.deleteBlob(head?.sha256 ?? '');
+    await turn.approve();
+    const { result } = await turn.ended();
+    expect(result).toMatchObject({
+      status: 'failed',
+      error: { type: 'TranscriptBroken', message: expect.stringContaining(head?.sha256 ?? 'a head') },
+    });
+  });
+
   it('[FILE-13] by another turn that continues it, is checked too: what was lost is told to that one', async () => {
     const script = inOrder({ toolCalls: [call('figures', { name: 'continued' })] }, { text: 'done' });
     const first = await world.run(openDesk, { script });

@@ -213,6 +213,27 @@ describe.concurrent('a call that is made again', () => {
     expect(resumed.length).toBeGreaterThan(0);
   });
 
+  it('[FILE-10] that is gated says who asks for it again and why; denied, what it did the first time stands', async () => {
+    const turn = await world.start(gatedDesk, {
+      text: 'Go.',
+      script: inOrder(
+        { toolCalls: [call('change', { name: 'doubted' })] },
+        { toolCalls: [call('gated', { gate: 'doubted' })] },
+        { text: 'done' },
+      ),
+    });
+    await decide(at(world, turn), await waitingCall(turn), 'approve');
+    await gates.reached('doubted');
+    await retryCall(world.client, turn.workflowId, 't1/0/0', { by: 'bob', reason: 'the figure is odd' });
+    const second = await waitingCall(turn);
+    expect(second.again).toEqual({ by: 'bob', reason: 'the figure is odd' });
+    await decide(at(world, turn), second, 'deny');
+    gates.open('doubted');
+    const { requests } = await turn.ended();
+    expect(asked.get('doubted')).toBe(1);
+    expect(contentText(requests[2]?.messages.at(-1))).toContain('not made again; what it did the first time stands');
+  });
+
   it('[FILE-10] that ran with the arguments of a person runs with those again, not with the ones they took away', async () => {
     const turn = await world.start(gatedDesk, {
       text: 'Go.',

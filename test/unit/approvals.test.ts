@@ -1,7 +1,8 @@
 // The pure parts of approvals: what is shown of a call, which inputs are decisions, what a pause holds, what grants cover.
 import { describe, expect, it } from 'vitest';
 import type { ProposedCall } from '../../shared/activities.ts';
-import { approvalId, executionsOfTurn, parseApprovalId } from '../../shared/approvals.ts';
+import { approvalId, executionsOfTurn, parseApprovalId, type ApprovalDecision } from '../../shared/approvals.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import { spoken, type SettledCall } from '../../shared/results.ts';
 import { checkSpec } from '../../shared/spec-check.ts';
 import { formProblem } from '../../workflows/approvals/decision-form.ts';
@@ -25,6 +26,12 @@ const call: ProposedCall = {
 const frame = { since: 1_000, settings: { onDeadline: 'expire' as const, deadlineMs: 500 } };
 const decision = { workflowId: 'turn', callKey: 't1/0/0', approver: 'ann', decision: { type: 'approve' } } as const;
 const input = { ...decision, digest: call.argumentsDigest };
+
+function nested(levels: number): JsonObject {
+  let value: JsonObject = {};
+  for (let level = 1; level < levels; level += 1) value = { value };
+  return value;
+}
 
 describe('an approval id', () => {
   it("[ASK-7] leads back to turn and call, whatever stands in the turn's id", () => {
@@ -79,6 +86,11 @@ describe('the input of the Update', () => {
     [null, 'not an object'],
     [{ ...input, digest: '' }, '`digest`'],
     [{ ...input, approver: 'x'.repeat(201) }, '201 characters'],
+    [{ ...input, digest: 'x'.repeat(720_000) }, '`digest` has 720000 characters; the limit is 200'],
+    [{ ...input, callKey: '9'.repeat(720_000) }, '`callKey` has 720000 characters'],
+    [{ ...input, workflowId: 'x'.repeat(720_000) }, '`workflowId` has 720000 characters'],
+    [{ ...input, decision: { type: 'approve', arguments: nested(501) } }, 'more than 500 levels'],
+    [{ ...input, decision: { type: 'approve', arguments: nested(50_000) } }, 'more than 500 levels'],
     [{ ...input, reason: 7 }, '`reason` is not a text'],
     [{ ...input, decision: 'approve' }, '`decision` is missing'],
     [{ ...input, decision: { type: 'maybe' } }, 'none of approve, deny, answer, outcome'],
@@ -93,6 +105,19 @@ describe('the input of the Update', () => {
   it('[ASK-2] that is a decision passes', () => {
     expect(formProblem(input)).toBeNull();
     expect(formProblem({ ...input, decision: { type: 'approve', arguments: {}, forSession: true } })).toBeNull();
+    expect(formProblem({ ...input, decision: { type: 'approve', arguments: nested(499) } })).toBeNull();
+  });
+
+  it.each<readonly [string, ApprovalDecision]>([
+    ['with nothing said of the session', { type: 'approve', forSession: false }],
+    ["with the call's own arguments", { type: 'approve', arguments: { n: 1 } }],
+  ])('[ASK-2] that says the same again %s is the same decision', (_, same) => {
+    const calls = new WaitingCalls();
+    calls.begin(waitForApproval(call, '@write', frame));
+    calls.decide(input, 1_100);
+    expect(calls.judge({ ...input, decision: same }, 1_200)).toMatchObject({ type: 'repeat' });
+    const other = { type: 'approve', arguments: { n: 2 } } as const;
+    expect(calls.judge({ ...input, decision: other }, 1_200)).toMatchObject({ type: 'refuse' });
   });
 });
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { closeManifest, commitPins } from '../../activities/commit.ts';
 import { createSeenRuns } from '../../activities/resume.ts';
 import { createTranscriptStore } from '../../activities/transcript.ts';
+import { listTombstones } from '../../activities/store/tombstones.ts';
 import { planPurge, purgeStore, turnsSince, type PurgeContext } from '../../activities/retention/purge.ts';
 import { putHold } from '../../activities/store/holds.ts';
 import { loadManifest } from '../../activities/store/manifest.ts';
@@ -143,6 +144,22 @@ describe('a purge', () => {
     await purgeStore(purge('person'), plan);
     expect(await areThere(all)).toEqual([false, false, false]);
     expect(await turnsSince(purge('person'), plan)).toEqual([]);
+  });
+
+  test('[KEEP-14] of which a sweep has left nothing but tombstones takes those, and then knows nothing of it', async () => {
+    await putOld('old', 'person');
+    await world.sweep();
+    world.temporal.delete('old');
+    await world.sweep();
+    const ofPerson = async (): Promise<number> =>
+      (await Array.fromAsync(listTombstones(world.store))).filter(({ tombstone }) => tombstone.session === 'person')
+        .length;
+    expect(await loadManifest(world.store, turn('old', 'person'))).toBeNull();
+    expect(await ofPerson()).toBeGreaterThan(0);
+    const purged = await purgeStore(purge('person'), await planPurge(purge('person')));
+    expect(purged).toMatchObject({ turns: [{ workflowId: 'old', files: [] }], tombstonesDeleted: expect.any(Number) });
+    expect(await ofPerson()).toBe(0);
+    await expect(planPurge(purge('person'))).rejects.toMatchObject({ type: 'TurnNotFound' });
   });
 
   test('[KEEP-18] names turns that came while it ran; one that goes on from what is gone leaves nothing', async () => {
