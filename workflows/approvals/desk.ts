@@ -68,8 +68,8 @@ export class ApprovalDesk {
   private isToldLater = false;
   private readonly keeper: PauseKeeper;
   private checking = 0;
-  /** Bytes of changed arguments that were refused so far. */
-  private refusedBytes = 0;
+  /** Bytes of changed arguments that were refused so far, or are being checked. */
+  private triedBytes = 0;
 
   constructor(options: DeskOptions) {
     this.options = options;
@@ -149,16 +149,19 @@ export class ApprovalDesk {
 
   /** Whether so many bytes of changed arguments may be tried: what is refused stays in history, and history has an end. */
   hasRoomFor(bytes: number): boolean {
-    return this.refusedBytes + bytes <= REFUSED_ARGUMENT_BYTES;
+    return bytes === 0 || this.triedBytes + bytes <= REFUSED_ARGUMENT_BYTES;
   }
 
-  /** Changed arguments of so many bytes did not fit. */
-  refused(bytes: number): void {
-    this.refusedBytes += bytes;
+  /** Tries changed arguments of so many bytes; those that did not fit count from then on. */
+  async tryChange<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    this.triedBytes += bytes;
+    const result = await this.check(work);
+    this.triedBytes -= bytes;
+    return result;
   }
 
   /** Counts a decision that is being checked: the turn does not end before it has its answer. */
-  async check<T>(work: () => Promise<T>): Promise<T> {
+  private async check<T>(work: () => Promise<T>): Promise<T> {
     this.checking += 1;
     try {
       return await work();

@@ -72,13 +72,8 @@ async function resolveChanged(
 ): Promise<ResolveApprovalResult> {
   const judged = desk.calls.judge(input, Date.now());
   if (judged.type !== 'open') return stand(desk, input);
-  try {
-    const changed = await desk.check(() => checked(desk, judged.wait.call, args));
-    return stand(desk, input, changed);
-  } catch (failure) {
-    desk.refused(payloadBytes(args));
-    throw failure;
-  }
+  const changed = await desk.tryChange(payloadBytes(args), () => checked(desk, judged.wait.call, args));
+  return stand(desk, input, changed);
 }
 
 /** What stands may have changed while arguments were checked: it is judged anew. */
