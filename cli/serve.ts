@@ -1,4 +1,5 @@
 // What `dev` and `worker` share: a Worker in the foreground until Ctrl-C, the Worker's failure, or the server's end.
+import type { LocalServer } from '../worker/services.ts';
 import { LongshoreError } from '../shared/errors.ts';
 import type { AttachmentKind } from '../worker/dev-server.ts';
 import { requireQueue } from './choose-worker.ts';
@@ -33,12 +34,14 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
     await requireQueue(project, server, context.env);
     const hosting = { server, home, taskQueue, config, mcp, env, note: output.note };
     worker = await reaching(server, async () => hostWorker(hosting));
+    // `checkConfig` has proved that these came from `defineLocalServer`.
+    const localServers = (config.localServers ?? []) as readonly LocalServer[];
     tellWhere(context, {
       address: server.connectionOptions.address,
       namespace: server.namespace,
       taskQueue,
       uiUrl: server.embedded?.uiUrl ?? null,
-      servers: Object.keys(mcp.mcp.servers),
+      servers: [...Object.keys(mcp.mcp.servers), ...localServers.map(({ name }) => `${name} (local)`)],
     });
     const lost = server.embedded?.lost ?? new Promise<never>(() => {});
     const end = await Promise.race([interrupted, lost, worker.run.then(() => 'ended' as const)]);

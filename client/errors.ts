@@ -1,5 +1,5 @@
 // Temporal's errors in the catalogue's words.
-import { ServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { ServiceError, WorkflowNotFoundError, type WorkflowExecutionDescription } from '@temporalio/client';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
 import { isObject } from '../shared/json.ts';
 
@@ -32,6 +32,15 @@ export function turnNotFound(workflowId: string): LongshoreError {
     `There is no turn \`${workflowId}\` on this Temporal server and namespace`,
     'List the turns that are there with `longshore turns list`.',
   );
+}
+
+/** How an execution ended: a turn completes in Temporal however it ended, and says more where the Search Attributes are registered. */
+export function endOf({
+  status,
+  searchAttributes,
+}: Pick<WorkflowExecutionDescription, 'status' | 'searchAttributes'>): string {
+  const [end] = searchAttributes?.['LongshoreStatus'] ?? [];
+  return status.name === 'COMPLETED' && typeof end === 'string' ? end : status.name;
 }
 
 /** The turn has ended already. */

@@ -15,7 +15,7 @@ import {
 } from '../shared/approvals.ts';
 import { LongshoreError, messageOf } from '../shared/errors.ts';
 import { defaultApprover } from './decide.ts';
-import { isNotFound, turnClosed, turnNotFound } from './errors.ts';
+import { endOf, isNotFound, turnClosed, turnNotFound } from './errors.ts';
 import { describeExecution } from './executions.ts';
 import { refusalOf } from './refusal.ts';
 import { requireUpdateFits, sendUpdate } from './updates.ts';
@@ -79,8 +79,8 @@ export async function retryCall(
 async function openExecution(client: Client, turnId: string): Promise<string> {
   for (const workflowId of executionsOfTurn(turnId)) {
     if ((await describeExecution(client, workflowId)) === null) continue;
-    const { status } = await client.workflow.getHandle(workflowId).describe();
-    if (status.name !== 'RUNNING') throw turnClosed(turnId, status.name);
+    const described = await client.workflow.getHandle(workflowId).describe();
+    if (described.status.name !== 'RUNNING') throw turnClosed(turnId, endOf(described));
     return workflowId;
   }
   throw turnNotFound(turnId);

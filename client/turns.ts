@@ -14,7 +14,7 @@ import {
   type TurnStatus,
 } from '../shared/turn.ts';
 import { requireUserMessage } from '../shared/user-message.ts';
-import { isNotFound, turnClosed, turnNotFound } from './errors.ts';
+import { endOf, isNotFound, turnClosed, turnNotFound } from './errors.ts';
 import { readHistory } from './history.ts';
 import { requireStartFits } from './start-size.ts';
 import { TurnRecorder, type TurnNews, type TurnRecord } from './turn-record.ts';
@@ -133,9 +133,9 @@ export async function describeTurn(client: Client, record: TurnRecord, store?: F
 export async function cancelTurn(client: Client, workflowId: string): Promise<void> {
   const handle = client.workflow.getHandle(workflowId);
   try {
-    const { status } = await handle.describe();
-    if (status.name === 'RUNNING') await handle.cancel();
-    else throw turnClosed(workflowId, status.name);
+    const described = await handle.describe();
+    if (described.status.name === 'RUNNING') await handle.cancel();
+    else throw turnClosed(workflowId, endOf(described));
   } catch (error) {
     throw isNotFound(error) ? turnNotFound(workflowId) : error;
   }

@@ -8,6 +8,7 @@ import { LongshoreError, messageOf } from '../../shared/errors.ts';
 import { effectOf, isEnabled, tagsOf, unknownSelectorNames } from '../../shared/policy.ts';
 import { redactValue } from '../../shared/redact-value.ts';
 import type { ToolDefinition, ToolListing } from '../../shared/tool-server.ts';
+import { nearestNames } from '../discovery/nearest-names.ts';
 import { cleanedSchema, schemaHashOf } from './clean-schema.ts';
 import type { PresentTools } from './present-tools.ts';
 import { cut, NAME_CHARACTERS, wordsOf } from './words.ts';
@@ -16,6 +17,8 @@ import { cut, NAME_CHARACTERS, wordsOf } from './words.ts';
 const LIST_TIMEOUT_MS = 60_000;
 /** What is wrong with a tool may quote its schema. */
 const PROBLEM_CHARACTERS = 400;
+/** Names of tools in one error. */
+const NAMES_TOLD = 40;
 /** Schemas are hashed on the event loop: so many tools at once. */
 const CHUNK_TOOLS = 64;
 
@@ -164,6 +167,17 @@ function checkSelectors(spec: SpecServer, listing: ToolListing): void {
   throw new LongshoreError(
     'ToolUnknown',
     `The spec names tools that server \`${spec.name}\` does not offer: ${named}`,
-    `Remove them, or start the server with them. It offers: ${offered.slice(0, 40).join(', ') || 'none'}.`,
+    `Correct or remove them, or start the server with them. It offers, nearest first: ${someOf(
+      unknown.map(({ name }) => name),
+      offered,
+    )}.`,
   );
+}
+
+/** Names of tools, those first that are most like what was meant. */
+function someOf(unknown: readonly string[], offered: readonly string[]): string {
+  const near = unknown.flatMap((name) => nearestNames(name, offered, 3));
+  const names = [...new Set([...near, ...offered])];
+  const more = names.length - NAMES_TOLD;
+  return `${names.slice(0, NAMES_TOLD).join(', ') || 'none'}${more > 0 ? `, and ${more} more` : ''}`;
 }

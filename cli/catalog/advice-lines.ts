@@ -92,7 +92,11 @@ function serverLines(server: ServerAdvice, advice: AgentAdvice, paint: Output['p
     ...(evidence.turns < ENOUGH_TURNS ? [`  little evidence: ${count(evidence.turns, 'turn')}`] : []),
     ...(isSame
       ? []
-      : [`  - name: ${visible(server.server)}`, ...specLines(recommended).map((line) => `    ${visible(line)}`)]),
+      : [
+          '  in its entry of the spec, beside its other keys:',
+          `  - name: ${visible(server.server)}`,
+          ...specLines(recommended).map((line) => `    ${visible(line)}`),
+        ]),
   ];
 }
 

@@ -1,5 +1,6 @@
 // All checks of `doctor`, in the order in which they are shown. Later ones that cannot be made without an earlier one
 // are left out: its row says why.
+import type { LocalServer } from '../../worker/services.ts';
 import type { LongshoreConfig } from '../../shared/config.ts';
 import { namedServer } from '../../worker/dev-server.ts';
 import { openHome } from '../../worker/home.ts';
@@ -66,7 +67,11 @@ export async function runChecks(mcpFile: string | undefined, context: CommandCon
     }
   }
   checks.push(await check('model', async () => checkModel(env, config)));
-  if (mcp !== undefined) checks.push(...(await checkMcpServers(mcp, env)));
+  if (mcp !== undefined) {
+    // `checkConfig` has proved that these came from `defineLocalServer`.
+    const local = (config.localServers ?? []) as readonly LocalServer[];
+    checks.push(...(await checkMcpServers(mcp, env, local)));
+  }
   return checks;
 }
 

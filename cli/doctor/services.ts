@@ -1,4 +1,5 @@
 // Checks of what agents use: the model behind `openai/…`, and each configured MCP server.
+import type { LocalServer } from '../../worker/services.ts';
 import { createMcpPool, DEFAULT_BASE_URL } from '../../worker/services.ts';
 import type { LongshoreConfig } from '../../shared/config.ts';
 import { messageOf } from '../../shared/errors.ts';
@@ -44,7 +45,14 @@ export async function checkModel(env: NodeJS.ProcessEnv, config: LongshoreConfig
 export async function checkMcpServers(
   { mcp, configFolder }: LoadedMcp,
   env: NodeJS.ProcessEnv,
+  local: readonly Pick<LocalServer, 'name'>[] = [],
 ): Promise<readonly Check[]> {
+  if (Object.keys(mcp.servers).length === 0 && local.length > 0) {
+    const names = local.map(({ name }) => name).join(', ');
+    return [
+      { name: 'MCP servers', status: 'ok', detail: `none beside those of temporal.config: ${names}`, mend: null },
+    ];
+  }
   if (Object.keys(mcp.servers).length === 0) {
     const detail = 'none configured';
     return [{ name: 'MCP servers', status: 'note', detail, mend: 'Name them in mcp.json beside the agent spec.' }];
