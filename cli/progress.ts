@@ -2,12 +2,12 @@
 import type { CallRecord, StepRecord, TurnNews, TurnRecord } from '../client/turn-record.ts';
 import type { TurnView } from '../client/turn-view.ts';
 import type { CommittedResult } from '../shared/activities.ts';
-import type { CatalogServer } from '../shared/catalog.ts';
+import type { CatalogServer, ServerCatalogFacts } from '../shared/catalog.ts';
 import type { ResultFacts } from '../shared/facts.ts';
 import { isObject, type JsonValue } from '../shared/json.ts';
 import { number, shorten } from './figures.ts';
 import { leftOutLines } from './left-out-lines.ts';
-import { decidedLine, waitingLine } from './waiting-lines.ts';
+import { decidedLine, visible, waitingLine } from './waiting-lines.ts';
 
 /** As much of a call's arguments stands in its line. */
 const ARGUMENT_CHARACTERS = 90;
@@ -42,6 +42,8 @@ function linesOf(news: TurnNews, paint: ProgressSink['paint']): readonly string[
           return `  ${paint('red', server.name)}: not available: ${server.unavailable}`;
         return [paint('dim', `  ${server.name}: ${offered(server)}`), ...leftOutLines(server.problems, paint)];
       });
+    case 'loaded':
+      return loaded(news.facts, paint);
     case 'model-asked':
       return [];
     case 'model-answered':
@@ -59,6 +61,17 @@ function linesOf(news: TurnNews, paint: ProgressSink['paint']): readonly string[
     case 'ended':
       return [];
   }
+}
+
+/** The model is told what is wrong with a server that was asked late; so is who started the turn. */
+function loaded(
+  { server, unavailable, problems }: ServerCatalogFacts,
+  paint: ProgressSink['paint'],
+): readonly string[] {
+  if (unavailable !== undefined) return [`  ${paint('red', visible(server))}: not available: ${visible(unavailable)}`];
+  return problems.length === 0
+    ? []
+    : [paint('dim', `  ${visible(server)}: asked now`), ...leftOutLines(problems, paint)];
 }
 
 function answered(step: StepRecord, paint: ProgressSink['paint']): readonly string[] {

@@ -82,6 +82,8 @@ export interface TurnRecord {
 /** What an event told, for those who watch. */
 export type TurnNews =
   | { readonly type: 'catalog'; readonly catalog: CatalogFacts }
+  /** A server was asked in the middle of the turn. */
+  | { readonly type: 'loaded'; readonly facts: ServerCatalogFacts }
   | { readonly type: 'model-asked'; readonly step: number }
   | { readonly type: 'committed'; readonly step: StepRecord }
   | { readonly type: 'model-answered'; readonly step: StepRecord }
@@ -189,7 +191,7 @@ export class TurnRecorder {
       case 'longshoreLoadCatalog': {
         const facts = await decodeFirst<ServerCatalogFacts>(this.client, payloads);
         this.record.loaded.push({ ...facts, reason: scheduled.input.reason });
-        return [];
+        return [{ type: 'loaded', facts }];
       }
       case 'longshoreJudgeCall': {
         const judged = await decodeFirst<ProposedCall>(this.client, payloads);

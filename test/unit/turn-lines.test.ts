@@ -5,6 +5,7 @@ import { turnLines } from '../../cli/turn-lines.ts';
 import type { StepRecord, TurnRecord } from '../../client/turn-record.ts';
 import type { ToolCallView, TurnView } from '../../client/turn-view.ts';
 import type { ProposedCall } from '../../shared/activities.ts';
+import type { ServerCatalogFacts } from '../../shared/catalog.ts';
 
 const paint: ProgressSink['paint'] = (_style, text) => text;
 const FAR_TOO_LONG = `{"page": 1,\n "note": ${'x'.repeat(180)}`;
@@ -94,6 +95,29 @@ describe('the lines of a turn', () => {
     const text = turnLines(viewOf({ ...call, argumentsText: FAR_TOO_LONG }), paint).join('\n');
     expect(text).toMatch(/ {4}arguments that are no JSON object: \{"page": 1, "note": x+…$/m);
     expect(turnLines(viewOf(call), paint).join('\n')).not.toContain('no JSON object');
+  });
+});
+
+describe('the lines of a server that is asked in the middle of a turn', () => {
+  const facts = { server: 'crm', ref: { sha256: 'a', bytes: 1 }, hash: 'b', toolCount: 4, definitionTokens: 9 };
+  it.each<readonly [string, Partial<ServerCatalogFacts>, readonly string[]]>([
+    ['are none where all is well', {}, []],
+    [
+      'say why nothing of it can be called',
+      { unavailable: 'no `delete_recrod`' },
+      ['  crm: not available: no `delete_recrod`'],
+    ],
+    [
+      'name tools that were left out',
+      { problems: [{ tool: 'odd', problem: 'no schema' }] },
+      ['  crm: asked now', '    left out odd: no schema'],
+    ],
+  ])('%s', (_, more, expected) => {
+    const lines: string[] = [];
+    const print = progressPrinter({ line: (line) => lines.push(line), live: () => {}, paint });
+    const record = { steps: [], asked: { waiting: () => [] } } as unknown as TurnRecord;
+    print({ type: 'loaded', facts: { ...facts, problems: [], ...more } }, record);
+    expect(lines).toEqual(expected);
   });
 });
 
