@@ -98,10 +98,10 @@ export function createCallModel(
   return (given) =>
     runAttempt(dependencies.redact, async (attempt) => {
       const input = await withBlocks(given, dependencies.store);
-      const lost = await commitAndCheck(dependencies.store, input, attempt, services.runs);
-      // A turn that waited goes on with what the store has: days may have passed since this Worker last read it.
+      const { goesOn, lost } = await commitAndCheck(dependencies.store, input, attempt, services.runs);
+      // After a wait, a reset or an earlier turn's end what counts is what the store has, not what this Worker remembers.
       const { transcripts } = services;
-      const base = await (input.resume ? transcripts.verify(input.head) : transcripts.load(input.head));
+      const base = await (goesOn ? transcripts.verify(input.head) : transcripts.load(input.head));
       const frame = frameOf(input, base);
       const array = await services.toolArray(frame.catalog);
       const { added, addedTokens } = await addedBy(input, lost);

@@ -13,7 +13,7 @@ import { openJournal, unrecordedKey, type Journal, type JournalKey, type Journal
 import { errorFacts, textFacts } from './text-facts.ts';
 import type { CallToolInput } from '../shared/activities.ts';
 import { DISCOVERY_SERVER } from '../shared/discovery-tools.ts';
-import { LongshoreError, messageOf } from '../shared/errors.ts';
+import { LongshoreError, messageOf, withoutStop } from '../shared/errors.ts';
 import type { ResultFacts } from '../shared/facts.ts';
 import { canonicalJson, isObject, type JsonObject } from '../shared/json.ts';
 import { SANDBOX_SERVER } from '../shared/sandbox-tools.ts';
@@ -126,7 +126,7 @@ async function stateBefore(
     if (!(error instanceof LongshoreError)) throw error;
     const mayBeOut = error.retryable ? isLast && number > 1 : true;
     if (!mayBeOut) throw error;
-    return { unreadable: error.message.replace(/[.\s]+$/, '') };
+    return { unreadable: withoutStop(error.message) };
   }
 }
 
@@ -160,7 +160,7 @@ async function afterSending(
 ): Promise<StagedFacts> {
   if (error instanceof LongshoreError && error.type === 'McpServerUnavailable') return errorFacts(input, error);
   const why = error instanceof LongshoreError ? error.message : `it was sent, but ${redact(messageOf(error))}`;
-  return unknownOutcome(input, why.replace(/[.\s]+$/, ''));
+  return unknownOutcome(input, withoutStop(why));
 }
 
 /** A request as it goes out. */
@@ -222,7 +222,7 @@ async function keep(
     return await stageResult({ store, call: input, payload: pickPayload(response), redact: redactBytes });
   } catch (error) {
     if (error instanceof LongshoreError || attempt.signal.aborted || input.effect === 'write') throw error;
-    const why = redact(messageOf(error)).replace(/[.\s]+$/, '');
+    const why = withoutStop(redact(messageOf(error)));
     return textFacts(input, 'error', `The tool answered, but its answer could not be kept: ${why}.`);
   }
 }

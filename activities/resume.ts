@@ -29,7 +29,7 @@ export function createSeenRuns(): SeenRuns {
 }
 
 /**
- * Commits what a step pins, checked where the turn goes on; gives the files whose bytes are lost.
+ * Commits what a step pins, checked where the turn goes on; says whether it does, and gives the files whose bytes are lost.
  * Raises `PinsDiffer` before anything is changed, and the store's errors.
  */
 export async function commitAndCheck(
@@ -37,11 +37,11 @@ export async function commitAndCheck(
   input: CommitInput,
   attempt: RunAsked & Pick<Attempt, 'signal'>,
   runs: SeenRuns,
-): Promise<readonly LostFile[]> {
+): Promise<{ readonly goesOn: boolean; readonly lost: readonly LostFile[] }> {
   if (input.resume) await compare(store, input.turn, { ...input, resume: input.resume }, attempt);
   const { manifest, entered } = await commitPins(store, input, attempt, runs);
   const goesOn = entered || input.resume !== undefined || input.continueFrom !== undefined;
-  return manifest && goesOn ? checkFiles(store, manifest, attempt.signal) : [];
+  return { goesOn, lost: manifest && goesOn ? await checkFiles(store, manifest, attempt.signal) : [] };
 }
 
 /** Compares a part of history's record alone. Raises `PinsDiffer`. */

@@ -133,7 +133,7 @@ export class LongshoreError extends Error {
 
 /** What happened and its mend as one text, for models and people. */
 export function sentencesOf({ message, mend }: Pick<ErrorRecord, 'message' | 'mend'>): string {
-  const first = message.replace(/[.\s]+$/, '');
+  const first = withoutStop(message);
   return mend === '' ? `${first}.` : `${first}. ${mend}`;
 }
 
@@ -146,4 +146,9 @@ export function messageOf(thrown: unknown): string {
     // An object without a usable `toString` was thrown.
     return 'something without a message was thrown';
   }
+}
+
+/** A sentence that is to stand within another one. */
+export function withoutStop(text: string): string {
+  return text.replace(/[.\s]+$/, '');
 }

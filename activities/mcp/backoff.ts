@@ -1,6 +1,6 @@
 // When a server that keeps failing may be started again: twice as long after every failure, from the start after it has
 // worked. Nothing is started here, and nothing while nobody calls.
-import { LongshoreError } from '../../shared/errors.ts';
+import { LongshoreError, withoutStop } from '../../shared/errors.ts';
 
 /** The waits between starts, in milliseconds. */
 export interface RestartPauses {
@@ -56,7 +56,7 @@ export function createBackoff(pauses: RestartPauses, now: () => number = () => p
       if (leftMs <= 0) return;
       const times = failures === 1 ? 'once' : `${failures} times in a row`;
       const wait = leftMs < 1_000 ? `${leftMs} ms` : `${(leftMs / 1_000).toFixed(1)} s`;
-      const message = `${last.error.message.replace(/[.\s]+$/, '')}; it has failed ${times} and is started again in ${wait} at the earliest`;
+      const message = `${withoutStop(last.error.message)}; it has failed ${times} and is started again in ${wait} at the earliest`;
       throw new UnavailableForNow({ message, mend: last.error.mend }, leftMs, last.error);
     },
   };

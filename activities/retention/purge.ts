@@ -129,9 +129,11 @@ async function tombstonesOf(
   store: FileStore,
   session: string,
 ): Promise<readonly { readonly key: string; readonly workflowId: string }[]> {
-  const all = await Array.fromAsync(listTombstones(store));
-  const own = all.filter(({ tombstone }) => tombstone.session === session);
-  return own.map(({ key, tombstone }) => ({ key, workflowId: tombstone.workflowId }));
+  const own: { key: string; workflowId: string }[] = [];
+  for await (const { key, tombstone } of listTombstones(store)) {
+    if (tombstone.session === session) own.push({ key, workflowId: tombstone.workflowId });
+  }
+  return own;
 }
 
 async function deleteBlobs(store: FileStore, { own, others, oldestSavedMs }: PurgePlan): Promise<SweepTally> {

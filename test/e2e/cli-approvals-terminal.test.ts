@@ -85,8 +85,8 @@ function onTerminal(message: string): Typist {
   };
 }
 
+// The terminal is made by `script` of util-linux, whose options other systems do not have.
 describe.runIf(process.platform === 'linux')('run on a terminal', () => {
-  // needs `script` of util-linux
   it('[APPR-11] asks for one call after another; what means nothing decides nothing', async () => {
     const calls = [write('first.txt'), write('second.txt'), write('third.txt')];
     const { run, answer, sees } = onTerminal(plan({ toolCalls: calls }, { text: 'all settled' }));

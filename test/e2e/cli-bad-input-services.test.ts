@@ -158,8 +158,8 @@ describe('a Task Queue', () => {
   });
 });
 
+// A disk of its own needs a tmpfs mount: Linux has it, and only root may make it.
 describe.runIf(process.platform === 'linux' && process.getuid?.() === 0)('a disk that is full', () => {
-  // a disk of its own needs a mount, which only root may make
   async function withDisk(size: string, use: (home: string) => Promise<void>): Promise<void> {
     const disk = await mkdtemp(join(world.folder, 'disk-'));
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk]);

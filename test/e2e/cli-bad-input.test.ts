@@ -211,8 +211,8 @@ describe('run refuses', () => {
   });
 });
 
+// Only Linux has /dev/full.
 describe.runIf(process.platform === 'linux')('standard output that takes no more', () => {
-  // only Linux has /dev/full
   /** Only a descriptor of the shell's opens the device: nothing can replace it. */
   const full = (args: string, redirection: string) =>
     startProcess(

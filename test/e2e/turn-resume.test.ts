@@ -263,6 +263,23 @@ describe.concurrent('a turn that waited', () => {
     expect(texts.at(-1)).toBe('On.');
     expect(next.result.status).toBe('completed');
   });
+
+  it('[FILE-13] by another turn that continues it, ends typed where a part of its transcript was lost meanwhile', async () => {
+    const script = inOrder({ toolCalls: [call('figures', { name: 'torn' })] }, { text: 'done' });
+    const { result, workflowId } = await world.run(openDesk, { script });
+    const segment = JSON.parse(Buffer.from(await world.store.readBlob(result.head?.sha256 ?? '')).toString('utf8'));
+    await world.store.deleteBlob(segment.previous.sha256);
+    const next = await world.run(openDesk, {
+      text: 'On.',
+      continueFrom: workflowId,
+      script: inOrder({ text: 'Not asked.' }),
+    });
+    expect(next.result).toMatchObject({
+      status: 'failed',
+      error: { type: 'TranscriptBroken', message: expect.stringContaining(segment.previous.sha256) },
+    });
+    expect(next.requests).toEqual([]);
+  });
 });
 
 /** Writes other bytes of the same size over a blob, as a failing disk would. */

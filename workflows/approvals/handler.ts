@@ -6,6 +6,7 @@ import {
   type ResolveApprovalResult,
   type WaitingCall,
 } from '../../shared/approvals.ts';
+import { withoutStop } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { payloadBytes } from '../../shared/payload-limit.ts';
 import { checkArguments } from '../activities.ts';
@@ -40,8 +41,9 @@ function validate(input: ResolveApprovalInput): void {
   const desk = deskOf(input);
   const judged = desk.calls.judge(input, Date.now());
   if (judged.type === 'refuse') throw failureOf(judged.refusal);
-  const lacking = roomProblem(input, desk, judged.type === 'repeat');
-  if (lacking !== null) throw failureOf(noRoom(input, lacking));
+  const stands = judged.type === 'repeat';
+  const lacking = roomProblem(input, desk, stands);
+  if (lacking !== null) throw failureOf(noRoom(input, lacking, stands));
 }
 
 /** Why history cannot take a decision that changes nothing, or may yet be refused; null for all others. */
@@ -98,7 +100,7 @@ async function checked(desk: ApprovalDesk, call: WaitingCall, args: JsonObject):
   } catch (failure) {
     if (failure instanceof ApplicationFailure) throw failure;
     const { type, message, mend } = errorRecordOf(failure);
-    const text = `The changed arguments could not be checked: ${message.replace(/[.\s]+$/, '')}. Call \`${callKey}\` waits on`;
+    const text = `The changed arguments could not be checked: ${withoutStop(message)}. Call \`${callKey}\` waits on`;
     throw ApplicationFailure.create({ type, message: text, nonRetryable: true, details: [{ mend, state: 'waiting' }] });
   }
 }

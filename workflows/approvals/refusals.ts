@@ -1,5 +1,6 @@
 // Why a decision is refused: the error's type, what the call's state is now, and the mend. Pure.
 import type { ApprovalDecision, ResolveApprovalInput, WaitingCall } from '../../shared/approvals.ts';
+import { withoutStop } from '../../shared/errors.ts';
 import type { Wait, WaitEnd } from './wait.ts';
 
 /** A refused decision, as the error of the Update says it. `state` is one word for programs. */
@@ -104,12 +105,15 @@ export function unfitArguments({ callKey, tool }: WaitingCall, problem: string):
 }
 
 /** A decision that would stand in history and change nothing, or may yet be refused. */
-export function noRoom({ callKey }: ResolveApprovalInput, problem: string): Refusal {
+export function noRoom({ callKey }: ResolveApprovalInput, problem: string, stands: boolean): Refusal {
+  const now = stands ? 'The same decision stands already' : 'The call waits on';
   return {
     type: 'ApprovalInvalid',
-    message: `This decision on call \`${callKey}\` is not taken: ${problem}`,
-    mend: 'Approve the call as it is, or deny it with a reason that says what to change.',
-    state: 'unknown',
+    message: `This decision on call \`${callKey}\` is not taken: ${problem}. ${now}`,
+    mend: stands
+      ? 'Nothing: it needs no second sending.'
+      : 'Approve the call as it is, or deny it with a reason that says what to change.',
+    state: stands ? 'decided' : 'waiting',
   };
 }
 
@@ -129,10 +133,6 @@ function stateOf({ end }: Wait): string {
   if (end.type !== 'decided') return end.type;
   const words = { approve: 'approved', deny: 'denied', answer: 'answered', outcome: 'settled' } as const;
   return words[end.decision.type];
-}
-
-function withoutStop(text: string): string {
-  return text.replace(/[.\s]+$/, '');
 }
 
 function timeText(at: number): string {
